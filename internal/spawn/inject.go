@@ -1,0 +1,26 @@
+package spawn
+
+// badNr is a system call number that no kernel has; it answers ENOSYS.
+const badNr = ^uintptr(0) >> 1
+
+// into replaces the first call of the step by one that fails. A nil injection does
+// nothing.
+func (in *injection) into(calls []call) {
+	if in == nil {
+		return
+	}
+	for i := range calls {
+		if calls[i].step == in.step {
+			calls[i].nr, calls[i].want = badNr, wantZero
+			return
+		}
+	}
+}
+
+// Inject returns a copy of r in which the first call of step fails with ENOSYS; for
+// tests of what a failed step leaves behind. A step that r does not have is not
+// added.
+func Inject(r Request, step Step) Request {
+	r.inject = &injection{step: step}
+	return r
+}

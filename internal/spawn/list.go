@@ -1,0 +1,214 @@
+package spawn
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// want says which answer of a call lets the list go on.
+type want uint8
+
+const (
+	wantZero    want = iota // no error
+	wantZeroOr              // no error, or one of errs
+	wantRefused             // one of errs; success is the failure
+	wantValue               // result equal to errs[0]
+)
+
+// call is one raw system call of the child. It holds no pointer that the garbage
+// collector must see: what its arguments point to is kept alive by job.
+type call struct {
+	nr   uintptr
+	a    [6]uintptr
+	errs [4]uintptr
+	step Step
+	want want
+	name string // for messages; the child never reads it
+}
+
+// job is a prepared start: the list and all that its addresses point into.
+type job struct {
+	calls     []call
+	path      *byte
+	argv, env []*byte
+	strings   []*byte
+	limits    []unix.Rlimit
+	groups    []uint32
+	prog      unix.SockFprog
+	action    [4]uint64 // struct kernel_sigaction, all zero: SIG_DFL, no flags, empty mask
+	mask      uint64
+	capHdr    unix.CapUserHeader
+	capData   [2]unix.CapUserData
+	pidfd     int32
+	clone     cloneArgs
+}
+
+// newJob puts a job on the heap: its parts are reached by number, and only the heap
+// stays where it is. Not inlined, so that the compiler cannot decide otherwise.
+//
+//go:noinline
+func newJob() *job { return &job{} }
+
+func (j *job) add(step Step, name string, nr uintptr, a ...uintptr) *call {
+	c := call{nr: nr, step: step, name: name}
+	copy(c.a[:], a)
+	j.calls = append(j.calls, c)
+	return &j.calls[len(j.calls)-1]
+}
+
+func (c *call) orErrno(errs ...syscall.Errno) {
+	c.want = wantZeroOr
+	for i, e := range errs {
+		c.errs[i] = uintptr(e)
+	}
+}
+
+// build writes the list for r. fdOf maps a descriptor of the caller to the number
+// it has in the child while the list runs; parent is the process that must still be
+// the child's parent. It makes no system call.
+func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
+	if err := j.blocks(r); err != nil {
+		return err
+	}
+	if r.Session {
+		j.add(StepSession, "setsid", unix.SYS_SETSID)
+	}
+	j.signals()
+	j.add(StepUmask, "umask", unix.SYS_UMASK, uintptr(r.Umask))
+	j.setLimits(r)
+	j.descriptors(r, fdOf)
+	j.identity(r)
+	if r.Dir > 0 {
+		j.add(StepDirectory, "fchdir", unix.SYS_FCHDIR, uintptr(fdOf(r.Dir)))
+	}
+	if r.DieWithParent {
+		j.add(StepDeathSignal, "prctl", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+		c := j.add(StepDeathSignal, "getppid", unix.SYS_GETPPID)
+		c.want, c.errs[0] = wantValue, uintptr(parent)
+	}
+	j.confine(r, fdOf)
+	j.probes(r)
+	j.add(StepMask, "rt_sigprocmask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, addr(&j.mask), 0, 8)
+	j.add(StepExec, "execve", unix.SYS_EXECVE, addr(j.path), addr(&j.argv[0]), addr(&j.env[0]))
+	return nil
+}
+
+// blocks turns the strings into what execve(2) and the probes point to.
+func (j *job) blocks(r *Request) (err error) {
+	if j.path, err = syscall.BytePtrFromString(r.Path); err != nil {
+		return err
+	}
+	if j.argv, err = syscall.SlicePtrFromStrings(r.Argv); err != nil {
+		return err
+	}
+	j.env, err = syscall.SlicePtrFromStrings(r.Env)
+	return err
+}
+
+// signals resets every disposition: execve(2) keeps SIG_IGN, and a caller that
+// ignores SIGPIPE or SIGCHLD would hand that to the program (signal(7)). It sets
+// the handler of the child only; the caller's threads have their own copy.
+func (j *job) signals() {
+	for sig := 1; sig <= 64; sig++ {
+		if sig == int(unix.SIGKILL) || sig == int(unix.SIGSTOP) {
+			continue
+		}
+		j.add(StepSignals, "rt_sigaction", unix.SYS_RT_SIGACTION, uintptr(sig), addr(&j.action), 0, 8)
+	}
+}
+
+func (j *job) setLimits(r *Request) {
+	j.limits = make([]unix.Rlimit, len(r.Limits))
+	for i, l := range r.Limits {
+		j.limits[i] = unix.Rlimit{Cur: l.Cur, Max: l.Max}
+		j.add(StepLimits, "prlimit64", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), addr(&j.limits[i]), 0)
+	}
+}
+
+// descriptors marks everything above 2 close-on-exec, whatever its number and
+// whatever RLIMIT_NOFILE says now (close_range(2), Linux 5.9; CLOSE_RANGE_CLOEXEC
+// 5.11), and then puts the wanted ones in place. A kernel or an outer filter
+// without it ends the start: guessing which descriptors are open fails open.
+func (j *job) descriptors(r *Request, fdOf func(int) int) {
+	j.add(StepDescriptors, "close_range", unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
+	for to, from := range r.Stdio {
+		if fdOf(from) == to {
+			j.add(StepDescriptors, "fcntl", unix.SYS_FCNTL, uintptr(to), unix.F_SETFD, 0)
+			continue
+		}
+		j.add(StepDescriptors, "dup3", unix.SYS_DUP3, uintptr(fdOf(from)), uintptr(to), 0)
+	}
+	for _, p := range r.Pass {
+		j.add(StepDescriptors, "dup3", unix.SYS_DUP3, uintptr(fdOf(p.From)), uintptr(p.To), 0)
+	}
+}
+
+// lastCap bounds the capability numbers that are dropped from the bounding set; the
+// kernel answers EINVAL above its own last one (capabilities(7)).
+const lastCap = 63
+
+func (j *job) identity(r *Request) {
+	if r.Bounding {
+		for c := uintptr(0); c <= lastCap; c++ {
+			j.add(StepBounding, "prctl", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c).orErrno(unix.EINVAL)
+		}
+	}
+	j.add(StepBounding, "prctl", unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
+	if id := r.Identity; id != nil {
+		j.groups = append([]uint32{}, id.Groups...)
+		j.add(StepGroups, "setgroups", unix.SYS_SETGROUPS, uintptr(len(j.groups)), addrOf(j.groups))
+		gid, uid := uintptr(id.GID), uintptr(id.UID)
+		j.add(StepIdentity, "setresgid", unix.SYS_SETRESGID, gid, gid, gid)
+		j.add(StepIdentity, "setresuid", unix.SYS_SETRESUID, uid, uid, uid)
+	} else if !r.Groups {
+		// An ordinary user may not change his groups: EPERM leaves them, which the
+		// plan declares.
+		j.add(StepGroups, "setgroups", unix.SYS_SETGROUPS, 0, 0).orErrno(unix.EPERM)
+	}
+	// A kernel or an outer filter without keyrings has nothing to protect (keyctl(2)).
+	j.add(StepKeyring, "keyctl", unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0).orErrno(unix.EPERM, unix.ENOSYS)
+	j.capHdr = unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	j.add(StepCapabilities, "capset", unix.SYS_CAPSET, addr(&j.capHdr), addr(&j.capData[0]))
+}
+
+// confine is the irreversible part; Landlock first, because the filter may refuse
+// its calls.
+func (j *job) confine(r *Request, fdOf func(int) int) {
+	j.add(StepNoNewPrivs, "prctl", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+	if r.Ruleset > 0 {
+		j.add(StepLandlock, "landlock_restrict_self", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fdOf(r.Ruleset)), 0)
+	}
+	if len(r.Filter) > 0 {
+		j.prog = unix.SockFprog{Len: uint16(len(r.Filter)), Filter: &r.Filter[0]}
+		j.add(StepSeccomp, "seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, addr(&j.prog))
+	}
+}
+
+func (j *job) probes(r *Request) {
+	for _, p := range r.Probes {
+		c := j.add(StepSelfTest, p.Name, p.Nr, p.Args[:]...)
+		c.want = wantRefused
+		for i, e := range p.Errnos {
+			c.errs[i] = uintptr(e)
+		}
+		if p.Path == "" {
+			continue
+		}
+		b := append([]byte(p.Path), 0)
+		j.strings = append(j.strings, &b[0])
+		c.a[p.PathArg] = addr(&b[0])
+	}
+}
+
+// addr gives the address of something that job keeps alive. Heap objects do not
+// move, so the number stays right; the child has the same memory at the same place.
+func addr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+func addrOf[T any](s []T) uintptr {
+	if len(s) == 0 {
+		return 0
+	}
+	return addr(&s[0])
+}
