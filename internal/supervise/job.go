@@ -1,0 +1,59 @@
+package supervise
+
+import (
+	"syscall"
+	"time"
+
+	"brainbox/internal/spawn"
+)
+
+// Job is what one run needs; it is decided elsewhere and only carried out here.
+type Job struct {
+	Spawn spawn.Request
+
+	// Terminal says that the program shares the caller's terminal and process group.
+	// Then the terminal itself sends it ^C, ^\ and ^Z, so those are not forwarded.
+	Terminal bool
+
+	Timeout   time.Duration // 0: none; by the monotonic clock
+	KillAfter time.Duration // from TERM to KILL when the time is up
+
+	OutputLimit int64   // bytes of standard output and error together; 0: none
+	Relay       [3]bool // pass descriptor 1 or 2 through a pipe (a file opened for reading too)
+	Sanitize    bool    // escape control characters on the way; implies relaying both
+
+	Cgroup string // directory of the run's own cgroup v2, "" for the walk
+}
+
+// Result is how a run ended.
+type Result struct {
+	Status    int            // brainbox's own exit status: 124, 128+n or the program's
+	Code      int            // the program's exit code, -1 if a signal ended it
+	Signal    syscall.Signal // the signal that ended it, or 0
+	TimedOut  bool
+	Truncated bool // the output limit was reached
+	OOM       bool
+	Survivors []Survivor
+	Duration  time.Duration
+	PeakRSS   int64 // KiB, the largest of all waited-for descendants
+}
+
+// Survivor is a process of the tree that could not be ended.
+type Survivor struct {
+	PID int
+	UID int
+}
+
+// statusTimedOut is what a run returns that its own limits ended (timeout(1)).
+const statusTimedOut = 124
+
+// exitStatus folds the program's end into one number.
+func (r *Result) exitStatus() int {
+	switch {
+	case r.TimedOut || r.Truncated:
+		return statusTimedOut
+	case r.Signal != 0:
+		return 128 + int(r.Signal)
+	}
+	return r.Code
+}

@@ -1,0 +1,46 @@
+package supervise
+
+import (
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// forward passes the signals that ask brainbox to do something on to the program,
+// until the returned function is called. It is called after the fork: os/signal costs
+// more than the fork itself, and until then the default action ends brainbox and, by
+// the death signal, the program.
+func (r *run) forward() (stop func()) {
+	wanted := []os.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT}
+	if !r.job.Terminal {
+		wanted = append(wanted, unix.SIGWINCH)
+	}
+	ch := make(chan os.Signal, 16)
+	signal.Notify(ch, wanted...)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-ch:
+				r.pass(s)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
+	}
+}
+
+// pass sends s to the program. On a shared terminal in the foreground the program got
+// ^C and ^\ from the terminal itself; a second copy would look like a second key.
+func (r *run) pass(s os.Signal) {
+	sig, ok := s.(unix.Signal)
+	if !ok || r.job.Terminal && (sig == unix.SIGINT || sig == unix.SIGQUIT) && r.term.foreground() {
+		return
+	}
+	r.signal(sig)
+}
