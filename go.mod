@@ -15,3 +15,5 @@ require (
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
 )
+
+require golang.org/x/tools v0.26.0 // indirect

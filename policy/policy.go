@@ -88,6 +88,7 @@ type Path struct {
 	Abs      string // expanded, absolute, lexically clean; links not followed
 	Skip     bool   // missing = "skip": an absent path is no error
 	Optional bool   // from a built-in profile that may go without it
+	Literal  bool   // literal = true: Text is a plain path, nothing in it expands
 	Source   int    // index into Policy.Sources
 }
 
@@ -212,6 +213,11 @@ type Policy struct {
 	Gate    Gate
 	Bridge  Bridge
 	Notes   []string // what was set aside on the way, one sentence each (degraded in an extended file)
+
+	// Optional names the clauses that a built-in profile may go without. A
+	// policy that extends no profile has none: what an operator writes is
+	// required.
+	Optional []Item[string]
 }
 
 // Confirm is one [gate] confirm pattern.
@@ -221,6 +227,11 @@ type Confirm struct{ Pattern, Effect string }
 type Rule struct {
 	Surface, Pattern, Action string
 	Source                   int
+
+	// Tighten marks a rule of a project file. Such rules form a layer of their
+	// own: they are matched apart from the operator's, and of both answers the
+	// more restrictive one counts, so that an ask never covers a deny.
+	Tighten bool
 }
 
 // Gate is [gate], kept for package gate.
@@ -228,6 +239,7 @@ type Gate struct {
 	AllowedTools []Item[string]
 	Confirm      []Item[Confirm]
 	Rules        []Rule
+	NoConfirm    Value[bool] // confirm = []: no pattern, not even the gate's own
 }
 
 // Bridge is [bridge], kept for package bridge.
