@@ -60,10 +60,10 @@ func ValidName(s string) bool {
 
 // nameable reports whether an operator may write s as a variable name. It is
 // wider than [ValidName] because programs read names such as my.prop, but leaves
-// out blanks, controls, "=" and all that is not ASCII.
+// out blanks, controls, "=", the star of a pattern and all that is not ASCII.
 func nameable(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7F || c == '=' {
+		if c := s[i]; c <= ' ' || c >= 0x7F || c == '=' || c == '*' {
 			return false
 		}
 	}

@@ -22,11 +22,11 @@ const (
 type Mode uint8
 
 const (
-	// Wrapped: through a wrapper or a set-user-ID helper, which would itself obey
-	// names that steer loaders and shells. They are held back. The zero Mode.
+	// Wrapped is the zero Mode: through a wrapper or a set-user-ID helper, which
+	// would itself obey names that steer loaders and shells. They are held back.
 	Wrapped Mode = iota
-	// Direct: the host executes the program itself. Such names, if the operator
-	// listed them, pass with a warning.
+	// Direct is without a wrapper: such names, if the operator listed them, pass
+	// with a warning.
 	Direct
 )
 

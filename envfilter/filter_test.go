@@ -31,13 +31,19 @@ func TestFilter(t *testing.T) {
 		want   []string
 		warn   []string // names
 	}{
-		{name: "bk/E1", env: block("PATH", "COOKIE_SECRET", "EXTRA"), to: Agent, extras: []string{"EXTRA"}, want: block("EXTRA", "PATH")},
+		{
+			name: "bk/E1", env: block("PATH", "COOKIE_SECRET", "EXTRA"), to: Agent, extras: []string{"EXTRA"},
+			want: block("EXTRA", "PATH"),
+		},
 		{name: "bk/E2", env: block("DB_PATH", "HOME", "X", "COOKIE_SECRET"), to: Cron, want: block("DB_PATH")},
 		{name: "bk/E3", env: block("DB_PATH", "HOME", "X", "COOKIE_SECRET"), to: Agent, want: block("HOME")},
 		{name: "bk/E4", env: block("NO_COLOR", "PI_CODING_AGENT_DIR"), to: BrainCLI, want: block("NO_COLOR")},
 		{name: "bk/E5", env: block(append(hostOnly(), "PATH")...), to: any3, want: block("PATH")},
 		{name: "bk/E6", env: block("EXA_API_KEY"), to: Agent},
-		{name: "bk/E7", env: block("EXA_API_KEY", "KAGI_API_KEY"), to: Agent, extras: []string{"EXA_API_KEY"}, want: block("EXA_API_KEY")},
+		{
+			name: "bk/E7", env: block("EXA_API_KEY", "KAGI_API_KEY"), to: Agent, extras: []string{"EXA_API_KEY"},
+			want: block("EXA_API_KEY"),
+		},
 		{
 			name: "bk/E8", env: block("BRAIN_UI_SUBPROCESS_ENV_EXTRA=FOO", "FOO=1"), to: any3,
 			extras: []string{"BRAIN_UI_SUBPROCESS_ENV_EXTRA", "FOO"}, want: block("FOO=1"), warn: []string{extraControl},
@@ -56,12 +62,18 @@ func TestFilter(t *testing.T) {
 		{name: "bk/E14", env: block("A-B", "1X", "É"), to: Agent, extras: []string{"A-B", "1X", "É"}},
 		{name: "bk/E15", env: block("FOO"), to: Agent, extras: []string{"FOO ", "FOO=1", "FOO\n"}},
 		{name: "bk/E16", env: block("PATH"), to: Agent, extras: []string{"NOPE"}, want: block("PATH")},
-		{name: "bk/E19 [D] one value, as os/exec would choose", env: block("FOO=1", "FOO=2"), to: Agent, extras: []string{"FOO"}, want: block("FOO=2")},
+		{
+			name: "bk/E19 [D] one value, as os/exec would choose", env: block("FOO=1", "FOO=2"), to: Agent,
+			extras: []string{"FOO"}, want: block("FOO=2"),
+		},
 		{
 			name: "bk/E20 [D] no entry that the kernel and Go could read differently", env: []string{"=::", "NOEQ", "X=a\x00b"},
 			to: Agent, extras: []string{"X", "NOEQ", ""},
 		},
-		{name: "brainkit 2.2 note [D] the agent has a home of its own", env: block("PI_CODING_AGENT_DIR", "XDG_CONFIG_HOME"), to: Agent, want: block("XDG_CONFIG_HOME")},
+		{
+			name: "brainkit 2.2 note [D] the agent has a home of its own", to: Agent,
+			env: block("PI_CODING_AGENT_DIR", "XDG_CONFIG_HOME"), want: block("XDG_CONFIG_HOME"),
+		},
 		{
 			name: "wrapper variable", env: block("BRAIN_UI_EXEC_WRAPPER"), to: Agent, extras: []string{"BRAIN_UI_EXEC_WRAPPER"},
 			mode: Direct, warn: []string{"BRAIN_UI_EXEC_WRAPPER"},
@@ -189,7 +201,8 @@ func TestTables(t *testing.T) {
 	if got := Filter(block("PATH", "FOO"), Agent, nil, nil, Wrapped); len(got.Env) != 0 {
 		t.Errorf("nil table: %v, want nothing", got.Env)
 	}
-	got := Filter(block("PATH", "HOME", "TZ", "LANG", "NO_COLOR", "TERM", "GITHUB_TOKEN"), Cron, GenericTable(), nil, Wrapped)
+	env := block("PATH", "HOME", "TZ", "LANG", "NO_COLOR", "TERM", "GITHUB_TOKEN")
+	got := Filter(env, Cron, GenericTable(), nil, Wrapped)
 	if want := block("HOME", "LANG", "NO_COLOR", "PATH", "TERM", "TZ"); !slices.Equal(got.Env, want) {
 		t.Errorf("generic table: %v, want %v", got.Env, want)
 	}
