@@ -20,17 +20,22 @@ func block(names ...string) []string {
 	return env
 }
 
-func TestFilter(t *testing.T) {
-	const any3 = Cron | Agent | BrainCLI // run once for each
-	tests := []struct {
-		name   string
-		env    []string
-		to     Audience
-		extras []string
-		mode   Mode
-		want   []string
-		warn   []string // names
-	}{
+// any3 in a vector runs it once for each audience.
+const any3 = Cron | Agent | BrainCLI
+
+// vector is one row of contract brainkit, section 2.4.
+type vector struct {
+	name   string
+	env    []string
+	to     Audience
+	extras []string
+	mode   Mode
+	want   []string
+	warn   []string // names
+}
+
+func vectors() []vector {
+	return []vector{
 		{
 			name: "bk/E1", env: block("PATH", "COOKIE_SECRET", "EXTRA"), to: Agent, extras: []string{"EXTRA"},
 			want: block("EXTRA", "PATH"),
@@ -91,7 +96,10 @@ func TestFilter(t *testing.T) {
 			extras: []string{"BRAINBOXES", "BRAIN_UI_EXEC_WRAPPERS"}, want: block("BRAINBOXES", "BRAIN_UI_EXEC_WRAPPERS"),
 		},
 	}
-	for _, tt := range tests {
+}
+
+func TestFilter(t *testing.T) {
+	for _, tt := range vectors() {
 		t.Run(tt.name, func(t *testing.T) {
 			audiences := []Audience{tt.to}
 			if tt.to == any3 {

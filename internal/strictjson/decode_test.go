@@ -33,11 +33,26 @@ func object(n int) string {
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
 }
 
-func TestDecodeRefusesWithTheFirstCodeThatApplies(t *testing.T) {
-	tests := []struct {
-		name, text, want string
-		lim              Limits
-	}{
+// refusal is a text and the code that it is refused with.
+type refusal struct {
+	name, text, want string
+	lim              Limits
+}
+
+func checkRefusals(t *testing.T, tests []refusal) {
+	t.Helper()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v, err := Decode([]byte(tt.text), tt.lim)
+			if got := code(err); got != tt.want || v != nil {
+				t.Errorf("Decode = %v, %v; want nil, %s", v, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestDecodeRefusesSizeAndEncoding(t *testing.T) {
+	checkRefusals(t, []refusal{
 		{name: "one byte over the limit", text: `[1]`, lim: Limits{Bytes: 2}, want: CodeFrameTooLarge},
 		{name: "a result over the limit", text: `[1]`, lim: Limits{Bytes: 2, Result: true}, want: CodeResultTooLarge},
 		{name: "bg/A26 1 MiB and 1", text: strings.Repeat(" ", 1<<20) + "1", want: CodeFrameTooLarge},
@@ -54,6 +69,11 @@ func TestDecodeRefusesWithTheFirstCodeThatApplies(t *testing.T) {
 		{name: "surrogate in a key", text: `{"\udfff":1}`, want: CodeEncodingInvalid},
 		{name: "encoding goes before grammar", text: `["\ud800",`, want: CodeEncodingInvalid},
 		{name: "raw byte behind a syntax error", text: "[,\xff", want: CodeEncodingInvalid},
+	})
+}
+
+func TestDecodeRefusesWhatIsNotOneJSONValue(t *testing.T) {
+	checkRefusals(t, []refusal{
 		{name: "empty", text: "", want: CodeNotJSON},
 		{name: "blanks only", text: " \t\r\n", want: CodeNotJSON},
 		{name: "bg/A22 two values", text: `{} {}`, want: CodeNotJSON},
@@ -91,33 +111,50 @@ func TestDecodeRefusesWithTheFirstCodeThatApplies(t *testing.T) {
 		{name: "grammar goes before complexity", text: nested(65) + "]", want: CodeNotJSON},
 		{name: "a million open brackets", text: strings.Repeat("[", 1<<20), want: CodeNotJSON},
 		{name: "grammar goes before duplicates", text: `{"a":1,"a":2}}`, want: CodeNotJSON},
+	})
+}
+
+func TestDecodeRefusesWhatIsTooComplex(t *testing.T) {
+	checkRefusals(t, []refusal{
 		{name: "65 deep", text: nested(65), want: CodeTooComplex},
 		{name: "bg/A25 65 in input", text: `{"input":` + nested(65) + `}`, want: CodeTooComplex},
-		{name: "65 deep in objects", text: strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65), want: CodeTooComplex},
+		{
+			name: "65 deep in objects",
+			text: strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65), want: CodeTooComplex,
+		},
 		{name: "depth cannot be raised", text: nested(65), lim: Limits{Depth: 1000}, want: CodeTooComplex},
 		{name: "10,001 keys", text: object(10_001), want: CodeTooComplex},
-		{name: "10,001 keys in two objects", text: "[" + object(5000) + "," + object(5001) + "]", want: CodeTooComplex},
+		{
+			name: "10,001 keys in two objects",
+			text: "[" + object(5000) + "," + object(5001) + "]", want: CodeTooComplex,
+		},
 		{name: "50,001 values", text: "[0" + strings.Repeat(",0", 49_999) + "]", want: CodeTooComplex},
 		{name: "complexity goes before duplicates", text: `{"a":1,"a":` + nested(64) + `}`, want: CodeTooComplex},
+	})
+}
+
+func TestDecodeRefusesDuplicateKeysAndProto(t *testing.T) {
+	checkRefusals(t, []refusal{
 		{name: "bg/A11 the same key", text: `{"tool":"r","x":1,"tool":"w"}`, want: CodeDuplicateKey},
 		{name: "bg/A12 the same key, escaped", text: `{"\u0074ool":"r","tool":"w"}`, want: CodeDuplicateKey},
 		{name: "bg/A15 inside an opaque object", text: `{"input":[{"a":1,"a":1}]}`, want: CodeDuplicateKey},
 		{name: "empty key twice", text: `{"":1,"":2}`, want: CodeDuplicateKey},
-		{name: "ninth key repeats the first", text: `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"a":1}`, want: CodeDuplicateKey},
-		{name: "tenth key repeats the ninth", text: `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"i":1}`, want: CodeDuplicateKey},
-		{name: "twelfth key repeats the eleventh", text: `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"k":1}`, want: CodeDuplicateKey},
+		{
+			name: "ninth key repeats the first",
+			text: `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"a":1}`, want: CodeDuplicateKey,
+		},
+		{
+			name: "tenth key repeats the ninth",
+			text: `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"i":1}`, want: CodeDuplicateKey,
+		},
+		{
+			name: "twelfth key repeats the eleventh",
+			text: `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"k":1}`, want: CodeDuplicateKey,
+		},
 		{name: "duplicates go before __proto__", text: `{"__proto__":1,"b":[{"a":1,"a":1}]}`, want: CodeDuplicateKey},
 		{name: "bg/A16 __proto__", text: `{"input":{"__proto__":{}}}`, want: CodeUnknownField},
 		{name: "__proto__, escaped", text: `[{"\u005f_proto__":1}]`, want: CodeUnknownField},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			v, err := Decode([]byte(tt.text), tt.lim)
-			if got := code(err); got != tt.want || v != nil {
-				t.Errorf("Decode = %v, %v; want nil, %s", v, err, tt.want)
-			}
-		})
-	}
+	})
 }
 
 func TestDecodeAcceptsWhatIsWithinTheLimits(t *testing.T) {
