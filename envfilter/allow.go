@@ -30,7 +30,7 @@ func isLocale(name string) bool { return strings.HasPrefix(name, "LC_") && Valid
 func (d *decision) allowName(name, source string, ours []choice) {
 	reason, hint, err := takeable(name)
 	switch {
-	case err != nil && (classOf(name) == control || !sets(ours, name)):
+	case err != nil && !sets(ours, name):
 		d.refuse(name, source, reason, hint, err)
 	case sets(ours, name):
 		d.note(name, "not taken from you: brainbox sets its own value")

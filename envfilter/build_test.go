@@ -232,3 +232,17 @@ func TestNotesAndErrorsHoldNoValue(t *testing.T) {
 		t.Errorf("error %v, want one without a value", err)
 	}
 }
+
+func BenchmarkBuild(b *testing.B) {
+	var caller []string
+	for _, names := range evNames() {
+		caller = append(caller, block(names...)...)
+	}
+	in := input(append(caller, "LANG=C", "TERM=xterm", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/games:/snap/bin")...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := Build(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
