@@ -1,0 +1,35 @@
+// Package needs lets a test say what it needs of the machine: it tries the
+// thing, skips with the reason when it is not there, and fails instead when
+// the environment says that it must be there.
+//
+//	func TestRefer(t *testing.T) {
+//		needs.LandlockABI(t, 2)
+//		if !needs.InChild(t) {
+//			return // the child ran, and passed
+//		}
+//		… // what follows cannot be undone, and ends with the child
+//	}
+//
+// BRAINBOX_TEST_MUST_RUN is a list of words, separated by commas or spaces. A
+// need that is on the list and is not met fails the test. The words are
+//
+//	landlock:N seccomp notify userns netns root user cgroup-kill
+//	cgroup-memory overlay casefold btrfs tty bwrap git node npm cc cargo runc
+//	crun strace programs
+//
+// where "landlock:7" stands for every ABI up to 7, and "programs" for every
+// program that [Program] is asked for. A word that is not on this list fails
+// every test that asks for anything.
+//
+// [InChild], [IsChild] and [RunChild] run one test again in a process of its
+// own, for system calls that cannot be taken back. A child that ran no test is
+// a failure.
+//
+// # Limits
+//
+// A need is tried where the test runs: in the same container, with the same
+// user. What it finds holds for now; another process may use up a limit (user
+// namespaces, pseudo terminals) a moment later. [Overlay], [Casefold] and
+// [Btrfs] use the programs mount(8) and mkfs(8), and say so when these are what
+// is missing.
+package needs
