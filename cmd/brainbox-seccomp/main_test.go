@@ -1,0 +1,146 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"brainbox/seccomp"
+)
+
+const small = `{"defaultAction":"SCMP_ACT_ERRNO","defaultErrnoRet":38,
+	"syscalls":[{"names":["read","chown32"],"action":"SCMP_ACT_ALLOW"}]}`
+
+func TestRunRefuses(t *testing.T) {
+	tests := []struct {
+		name, stdin, stderr string
+		args                []string
+	}{
+		{"nothing on standard input", "", "brainbox: seccomp: standard input is empty\n", nil},
+		{"another protocol", small, `brainbox: seccomp: "--protocol=2": brainbox-seccomp devel takes only --protocol=1` + "\n",
+			[]string{"--protocol=2"}},
+		{"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp devel takes only --protocol=1` + "\n",
+			[]string{"x\x1b.json"}},
+		{"an array", "[]", "brainbox: seccomp: the profile is not a JSON object\n", nil},
+		{"a broken text", small[:40], "brainbox: seccomp: unexpected EOF\n", nil},
+		{"a second object", small + small, "brainbox: seccomp: something follows the profile\n", nil},
+		{"an unknown key", `{"x\u001b":1}`, `brainbox: seccomp: unknown key "x\x1b"` + "\n", nil},
+		{"a key in the wrong object", `{"names":[]}`, `brainbox: seccomp: json: unknown field "names"` + "\n", nil},
+		{"a key in other letters", `{"DefaultAction":"SCMP_ACT_ALLOW"}`,
+			`brainbox: seccomp: unknown key "DefaultAction"` + "\n", nil},
+		{"a key twice", `{"syscalls":[{"names":["read"],"action":"SCMP_ACT_ERRNO","action":"SCMP_ACT_ALLOW"}]}`,
+			`brainbox: seccomp: key given twice: "action"` + "\n", nil},
+		{"invalid UTF-8", "{\"defaultAction\":\"\xff\"}", "brainbox: seccomp: the profile is not UTF-8\n", nil},
+		{"more than 1 MiB", small + strings.Repeat(" ", maxProfile), "brainbox: seccomp: the profile is longer than 1 MiB\n", nil},
+		{"what can not be honoured", `{"defaultAction":"SCMP_ACT_NOTIFY"}`, "brainbox: seccomp: compile: this profile " +
+			"can not be honoured: defaultAction: SCMP_ACT_NOTIFY needs a listener\n", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if got := run(tt.args, strings.NewReader(tt.stdin), &stdout, &stderr); got != 125 {
+				t.Errorf("status = %d, want 125", got)
+			}
+			if diff := cmp.Diff(tt.stderr, stderr.String()); diff != "" {
+				t.Error(diff)
+			}
+			if stdout.Len() != 0 {
+				t.Errorf("stdout = %q, want nothing", &stdout)
+			}
+		})
+	}
+}
+
+func TestRun(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if got := run([]string{"--protocol=1"}, strings.NewReader(small), &stdout, &stderr); got != 0 || stderr.Len() != 0 {
+		t.Fatalf("status = %d, stderr = %q", got, &stderr)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(got["bpf"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := seccomp.Decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := seccomp.Check(p); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"read": "allow", "write": "errno ENOSYS"} {
+		if v, err := seccomp.Explain(p, name); err != nil || v.String() != want {
+			t.Errorf("Explain(%s) = %v, %v, want %s", name, v, err, want)
+		}
+	}
+	delete(got, "bpf")
+	if v, _ := got["libseccomp"].(string); strings.Count(v, ".") != 2 {
+		t.Errorf("libseccomp = %q", v)
+	}
+	delete(got, "libseccomp")
+	want := map[string]any{
+		"protocol": 1.0, "version": "devel", "arch": runtime.GOARCH, "dropped": []any{"chown32"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRunPrintsVersionAndHelp(t *testing.T) {
+	for arg, want := range map[string]string{"--version": "brainbox-seccomp devel (protocol 1, libseccomp ", "--help": "usage: "} {
+		var stdout, stderr bytes.Buffer
+		if got := run([]string{arg}, nil, &stdout, &stderr); got != 0 || stderr.Len() != 0 {
+			t.Errorf("%s: status = %d, stderr = %q", arg, got, &stderr)
+		}
+		if !strings.HasPrefix(stdout.String(), want) {
+			t.Errorf("%s prints %q", arg, &stdout)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestRunReportsThatItCouldNotWrite(t *testing.T) {
+	var stderr bytes.Buffer
+	if got := run(nil, strings.NewReader(small), fullDisk{}, &stderr); got != 125 || stderr.Len() == 0 {
+		t.Errorf("status = %d, stderr = %q", got, &stderr)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{small, "{}", `{"syscalls":[{"args":[{"index":0}]}]}`, `{"a":{"a":[]}}`, "[", "{}}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := parse(text)
+		if err != nil {
+			return
+		}
+		// What is taken is what encoding/json alone takes, and no less.
+		again, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := parse(again)
+		if err != nil && !errors.Is(err, errTooLong) {
+			t.Fatalf("parse(%s) = %v", again, err)
+		}
+		if q != nil && !cmp.Equal(p.DefaultAction, q.DefaultAction) {
+			t.Fatal("the profile changed on the way")
+		}
+	})
+}
