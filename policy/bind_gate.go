@@ -12,11 +12,16 @@ func (b *binder) gate(key, name string, n *node) {
 			}
 		})
 	case "confirm":
-		if n.kind == nodeArray && !n.tables && len(n.items) == 0 && b.l.Kind != KindProject {
+		dst := &g.Confirm
+		if b.l.Kind == KindProject {
+			dst = &g.ConfirmMore
+		} else if n.kind == nodeArray && !n.tables && len(n.items) == 0 {
 			g.NoConfirm = Value[bool]{V: true, Set: true, Source: b.source(n)}
 			return
 		}
-		b.list(key, n, func(n *node) { b.confirm(key, n, &g.Confirm) })
+		b.list(key, n, func(n *node) { b.confirm(key, n, dst) })
+	case "confirm_more":
+		b.list(key, n, func(n *node) { b.confirm(key, n, &g.ConfirmMore) })
 	case "rule":
 		if n.kind != nodeArray {
 			b.wrongType(n, key, "a list of tables", "write [[gate.rule]]")
@@ -47,7 +52,8 @@ func ParseTool(text string) (string, error) {
 
 // confirm reads "pattern" or { pattern = "…", effect = "…" }.
 func (b *binder) confirm(key string, n *node, dst *[]Item[Confirm]) {
-	c, ok := Confirm{}, true
+	var c Confirm
+	var ok bool
 	if n.kind != nodeTable {
 		c.Pattern, ok = b.str(key, n)
 	} else {
@@ -73,6 +79,9 @@ func (b *binder) strings(key string, n *node, fields ...map1) bool {
 	ok := true
 next:
 	for _, p := range n.pairs {
+		if p.key == "tighten" && key == "gate.rule" {
+			continue // read by rule
+		}
 		names := make([]string, len(fields))
 		for i, f := range fields {
 			names[i] = f.key
@@ -95,6 +104,11 @@ func (b *binder) rule(key string, n *node, dst *[]Rule) {
 		return
 	}
 	r := Rule{Tighten: b.l.Kind == KindProject}
+	var tighten Value[bool]
+	if p := n.get("tighten"); p != nil {
+		b.boolean(key+".tighten", p.val, &tighten)
+		r.Tighten = r.Tighten || tighten.V
+	}
 	if !b.strings(key, n, map1{"surface", &r.Surface}, map1{"pattern", &r.Pattern}, map1{"action", &r.Action}) {
 		return
 	}
@@ -113,7 +127,11 @@ func (b *binder) rule(key string, n *node, dst *[]Rule) {
 		return
 	}
 	if r.Tighten && r.Action == "allow" {
-		b.fail(at, key, "a project file may not allow", `"ask" or "deny"; a project file can only narrow`)
+		who := "a rule with tighten = true"
+		if b.l.Kind == KindProject {
+			who = "a project file"
+		}
+		b.fail(at, key, who+" may not allow", `"ask" or "deny"; it can only narrow`)
 		return
 	}
 	r.Source = b.source(n)

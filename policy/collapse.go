@@ -36,6 +36,10 @@ func (m *merger) collapse() {
 	out.Optional = unique(out.Optional)
 	out.Gate.AllowedTools = unique(out.Gate.AllowedTools)
 	out.Gate.Confirm = unique(out.Gate.Confirm)
+	out.Gate.ConfirmMore = unique(out.Gate.ConfirmMore)
+	if len(out.Gate.Confirm) > 0 {
+		out.Gate.NoConfirm = Value[bool]{}
+	}
 }
 
 func stricter(a, b Path) Path {

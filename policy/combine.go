@@ -26,62 +26,62 @@ func (m *merger) forExec(l *Layer) {
 // that a later layer's scalar made useless, is set aside with a note.
 func (m *merger) combine() error {
 	n := &m.out.Network
-	mode := n.Mode
-	needs := func(key string, src *int, want string) error { return m.needsMode(key, src, want) }
-	var err error
-	if mode.V != NetPorts {
-		if n.ConnectTCP, err = useless(n.ConnectTCP, "network.connect_tcp", "ports", needs); err != nil {
+	mode := n.Mode.V
+	if mode != NetPorts {
+		if err := useless(m, &n.ConnectTCP, "network.connect_tcp", "ports"); err != nil {
 			return err
 		}
-		if n.BindTCP, err = useless(n.BindTCP, "network.bind_tcp", "ports", needs); err != nil {
+		if err := useless(m, &n.BindTCP, "network.bind_tcp", "ports"); err != nil {
 			return err
 		}
 		if n.DNS.V == "host" {
-			if err = needs("network.dns", &n.DNS.Source, "ports"); err != nil {
+			if err := m.needsMode("network.dns", n.DNS.Source, "ports"); err != nil {
 				return err
 			}
 			n.DNS = Value[string]{}
 		}
 	}
-	if mode.V != NetProxy {
-		if n.AllowHosts, err = useless(n.AllowHosts, "network.allow_hosts", "proxy", needs); err != nil {
+	if mode != NetProxy {
+		if err := useless(m, &n.AllowHosts, "network.allow_hosts", "proxy"); err != nil {
 			return err
 		}
 		if n.Upstream.Set {
-			if err = needs("network.upstream", &n.Upstream.Source, "proxy"); err != nil {
+			if err := m.needsMode("network.upstream", n.Upstream.Source, "proxy"); err != nil {
 				return err
 			}
 			n.Upstream = Value[string]{}
 		}
 	}
-	if mode.V == NetPorts || mode.V == NetHost {
-		if n.Publish, err = useless(n.Publish, "network.publish", "none or proxy", needs); err != nil {
+	if mode == NetPorts || mode == NetHost { // the host's network: bind_tcp, or nothing to publish
+		if err := useless(m, &n.Publish, "network.publish", "none or proxy"); err != nil {
 			return err
 		}
 	}
 	return m.combineExec()
 }
 
-func useless[T any](items []Item[T], key, want string, needs func(string, *int, string) error) ([]Item[T], error) {
-	for i := range items {
-		if err := needs(key, &items[i].Source, want); err != nil {
-			return nil, err
+// useless empties a list that the network mode has no use for.
+func useless[T any](m *merger, items *[]Item[T], key, want string) error {
+	for _, it := range *items {
+		if err := m.needsMode(key, it.Source, want); err != nil {
+			return err
 		}
 	}
-	return nil, nil
+	*items = nil
+	return nil
 }
 
 // needsMode returns an error for an entry that the network mode has no use for.
-func (m *merger) needsMode(key string, src *int, want string) error {
+func (m *merger) needsMode(key string, src int, want string) error {
 	mode := m.out.Network.Mode
 	have := strconv.Quote(mode.V.String())
-	if mode.Set && m.rank[*src] < m.rank[mode.Source] {
-		m.note(m.out.Sources[*src].at() + ": " + key + " is set aside: " +
+	if mode.Set && m.rank[src] < m.rank[mode.Source] {
+		m.note(m.out.Sources[src].at() + ": " + key + " is set aside: " +
 			m.out.Sources[mode.Source].at() + " sets network mode " + have)
 		return nil
 	}
 	return &Error{
-		Source: m.out.Sources[*src], Key: key,
+		Source: m.out.Sources[src], Key: key,
 		Msg:  key + " has no meaning with network mode " + have,
 		Hint: "it needs network mode " + want,
 	}
@@ -160,6 +160,7 @@ func (p *Policy) eachSource(visit func(*int)) {
 func (p *Policy) eachGateSource(visit func(*int)) {
 	visitItems(p.Gate.AllowedTools, visit)
 	visitItems(p.Gate.Confirm, visit)
+	visitItems(p.Gate.ConfirmMore, visit)
 	for i := range p.Gate.Rules {
 		visit(&p.Gate.Rules[i].Source)
 	}

@@ -231,21 +231,24 @@ func (f *formatter) gate() {
 	f.table = "gate"
 	g := &f.p.Gate
 	formatItems(f, "allowed_tools", g.AllowedTools, quote)
-	formatItems(f, "confirm", g.Confirm, func(c Confirm) string {
+	confirm := func(c Confirm) string {
 		if c.Effect == "" {
 			return quote(c.Pattern)
 		}
 		return "{ pattern = " + quote(c.Pattern) + ", effect = " + quote(c.Effect) + " }"
-	})
-	if len(g.Confirm) == 0 {
-		formatValue(f, "confirm", g.NoConfirm, func(bool) string { return "[]" })
 	}
+	formatItems(f, "confirm", g.Confirm, confirm)
+	formatValue(f, "confirm", g.NoConfirm, func(bool) string { return "[]" })
+	formatItems(f, "confirm_more", g.ConfirmMore, confirm)
 	for _, r := range g.Rules {
 		f.line("\n[[gate.rule]]" + f.from(r.Source))
 		f.opened = "gate.rule"
 		f.line("surface = " + quote(r.Surface))
 		f.line("pattern = " + quote(r.Pattern))
 		f.line("action = " + quote(r.Action))
+		if r.Tighten {
+			f.line("tighten = true")
+		}
 	}
 }
 

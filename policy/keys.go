@@ -34,7 +34,7 @@ func keysOf(table string) []string {
 			"keep_created", "callers", "tmp_root",
 		}
 	case "gate":
-		return []string{"allowed_tools", "confirm", "rule"}
+		return []string{"allowed_tools", "confirm", "confirm_more", "rule"}
 	case "bridge":
 		return []string{"envelope", "roots"}
 	}

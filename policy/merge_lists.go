@@ -85,6 +85,7 @@ func (m *merger) lists(l *Layer, base int) error {
 	out.Optional = append(out.Optional, moved(p.Optional, base)...)
 	out.Gate.AllowedTools = append(out.Gate.AllowedTools, moved(p.Gate.AllowedTools, base)...)
 	out.Gate.Confirm = append(out.Gate.Confirm, moved(p.Gate.Confirm, base)...)
+	out.Gate.ConfirmMore = append(out.Gate.ConfirmMore, moved(p.Gate.ConfirmMore, base)...)
 	for _, r := range p.Gate.Rules {
 		r.Source += base
 		out.Gate.Rules = append(out.Gate.Rules, r)

@@ -69,6 +69,7 @@ func clone(p *Policy) *Policy {
 	c.Sandbox.TmpRoot = clonePath(p.Sandbox.TmpRoot)
 	c.Gate.AllowedTools = slices.Clone(p.Gate.AllowedTools)
 	c.Gate.Confirm = slices.Clone(p.Gate.Confirm)
+	c.Gate.ConfirmMore = slices.Clone(p.Gate.ConfirmMore)
 	c.Gate.Rules = slices.Clone(p.Gate.Rules)
 	c.Bridge.Envelope = clonePath(p.Bridge.Envelope)
 	c.Bridge.Roots = maps.Clone(p.Bridge.Roots)
@@ -126,7 +127,7 @@ func (n *narrower) flag(key string, own Value[bool], out *Value[bool]) error {
 // gate adds what the project wants asked or refused. Its rules are a layer of
 // their own, see Rule.Tighten.
 func (n *narrower) gate() error {
-	n.out.Gate.Confirm = unique(append(n.out.Gate.Confirm, n.own.Gate.Confirm...))
+	n.out.Gate.ConfirmMore = unique(append(n.out.Gate.ConfirmMore, n.own.Gate.ConfirmMore...))
 	for _, r := range n.own.Gate.Rules {
 		if r.Action == "allow" {
 			return n.fail(r.Source, "gate.rule", "a project file may not allow", `"ask" or "deny"`)

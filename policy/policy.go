@@ -228,18 +228,22 @@ type Rule struct {
 	Surface, Pattern, Action string
 	Source                   int
 
-	// Tighten marks a rule of a project file. Such rules form a layer of their
-	// own: they are matched apart from the operator's, and of both answers the
-	// more restrictive one counts, so that an ask never covers a deny.
+	// Tighten marks a rule of a project file, or one with tighten = true. Such
+	// rules form a layer of their own: they are matched apart from the others,
+	// and of both answers the more restrictive one counts, so that an ask
+	// never covers a deny.
 	Tighten bool
 }
 
-// Gate is [gate], kept for package gate.
+// Gate is [gate], kept for package gate. Confirm replaces the patterns that the
+// gate has of its own; without any, and with NoConfirm unset, those hold.
+// ConfirmMore comes on top of whichever holds.
 type Gate struct {
 	AllowedTools []Item[string]
 	Confirm      []Item[Confirm]
+	ConfirmMore  []Item[Confirm] // confirm_more, and everything a project file wants confirmed
 	Rules        []Rule
-	NoConfirm    Value[bool] // confirm = []: no pattern, not even the gate's own
+	NoConfirm    Value[bool] // confirm = []: none, not even the gate's own; never with Confirm
 }
 
 // Bridge is [bridge], kept for package bridge.
