@@ -4,7 +4,7 @@ import "slices"
 
 // collapse drops entries that say the same twice. The first one's provenance is
 // kept, unless a later one asks for more: what an operator requires is not made
-// optional by a profile that has it too.
+// optional by a profile that has it too, and a flag counts as a flag.
 func (m *merger) collapse() {
 	type key struct {
 		abs   string
@@ -20,7 +20,11 @@ func (m *merger) collapse() {
 			kept = append(kept, g)
 			continue
 		}
+		later := g.Right.Grants() && out.Sources[g.Source].Kind > out.Sources[kept[i].Source].Kind
 		kept[i].Path = stricter(kept[i].Path, g.Path)
+		if later { // Nest settles entries of one path by kind
+			kept[i].Text, kept[i].Literal, kept[i].Source = g.Text, g.Literal, g.Source
+		}
 	}
 	out.Grants = kept
 	out.Network.Unix = uniquePaths(out.Network.Unix)

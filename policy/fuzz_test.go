@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"net/netip"
 	"os"
 	"path"
 	"strings"
@@ -134,6 +135,24 @@ func FuzzExpand(f *testing.F) {
 		}
 		if kind == KindExec && text[0] != '/' && text[0] != '~' && !strings.HasPrefix(text, "@cwd") {
 			t.Errorf("exec.toml accepts %q", text)
+		}
+	})
+}
+
+// FuzzAddress agrees with net/netip on what an address is.
+func FuzzAddress(f *testing.F) {
+	for _, text := range []string{
+		"192.0.2.1", "1.2.3", "1.2.3.4.5", "01.2.3.4", "256.1.1.1", "::", "::1", "1::", "1:2:3:4:5:6:7:8",
+		"1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "1::2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8:9", "::ffff:192.0.2.1",
+		"1:2:3:4:5:6:192.0.2.1", "1:2:3:4:5:6:7:192.0.2.1", "192.0.2.1::", "::192.0.2.1:1", "1:::2", ":1", "1:", ":::",
+		"12345::", "::g", "fe80::1%eth0", "::1::", "1:2", "",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		addr, err := netip.ParseAddr(text)
+		if want := err == nil && addr.Zone() == ""; isAddress(text) != want {
+			t.Errorf("isAddress(%q) = %t, net/netip says %v", text, !want, err)
 		}
 	})
 }

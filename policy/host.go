@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -26,10 +25,7 @@ func ParseHost(text string) (Host, error) {
 			return Host{}, err
 		}
 	}
-	if addr, err := netip.ParseAddr(name); err == nil {
-		if addr.Zone() != "" {
-			return Host{}, flawf("leave the zone out", "an address with a zone: ", strconv.Quote(text))
-		}
+	if isAddress(name) {
 		return h, nil
 	}
 	return h, checkHostName(text, strings.TrimPrefix(h.Name, "*."))
@@ -54,13 +50,13 @@ func splitPort(text string) (name, port string, err error) {
 		if !ok || !strings.Contains(name, ":") || (port != "" && (port[0] != ':' || port == ":")) {
 			return "", "", bad
 		}
-		if _, err := netip.ParseAddr(name); err != nil {
+		if !isAddress(name) {
 			return "", "", bad
 		}
 		return name, strings.TrimPrefix(port, ":"), nil
 	}
 	if strings.Count(text, ":") > 1 {
-		if _, err := netip.ParseAddr(text); err != nil {
+		if !isAddress(text) {
 			return "", "", bad
 		}
 		return text, "", nil
@@ -109,4 +105,51 @@ func hostLabel(s string) bool {
 		}
 	}
 	return true
+}
+
+// isAddress reports whether s is an IPv4 or IPv6 address without a zone. It
+// accepts what net/netip accepts; that package costs an initialisation at every
+// start of the program.
+func isAddress(s string) bool {
+	if !strings.Contains(s, ":") {
+		return isIPv4(s)
+	}
+	groups := 0
+	head, tail, gap := strings.Cut(s, "::")
+	for i, half := range []string{head, tail} {
+		if half == "" {
+			if !gap && i == 0 {
+				return false
+			}
+			continue
+		}
+		parts := strings.Split(half, ":")
+		for j, g := range parts {
+			last := j == len(parts)-1 && (i == 1 || !gap)
+			switch {
+			case hexGroup(g):
+				groups++
+			case last && isIPv4(g):
+				groups += 2
+			default:
+				return false
+			}
+		}
+	}
+	return !gap && groups == 8 || gap && groups <= 7 // a gap is at least one group
+}
+
+func hexGroup(s string) bool {
+	return s != "" && len(s) <= 4 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
+
+func isIPv4(s string) bool {
+	parts := strings.Split(s, ".")
+	for _, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 8)
+		if err != nil || p != strconv.FormatUint(n, 10) {
+			return false
+		}
+	}
+	return len(parts) == 4
 }

@@ -16,8 +16,8 @@ func (n *narrower) grants() error {
 		grants = append(grants, g)
 	}
 	var kept []Grant
-	for _, o := range n.out.Grants {
-		if o, keep := n.narrowGrant(o, grants, marks); keep {
+	for i, o := range n.out.Grants {
+		if o, keep := n.narrowGrant(i, o, grants, marks); keep {
 			kept = append(kept, o)
 		}
 	}
@@ -66,8 +66,8 @@ func (n *narrower) stronger(a, b Grant) bool {
 	return ka > kb || ka == kb && covers(b.Right, a.Right)
 }
 
-// narrowGrant returns what is left of an operator's entry.
-func (n *narrower) narrowGrant(o Grant, grants, marks []Grant) (Grant, bool) {
+// narrowGrant returns what is left of the operator's entry i.
+func (n *narrower) narrowGrant(i int, o Grant, grants, marks []Grant) (Grant, bool) {
 	if !o.Right.Grants() {
 		return o, true
 	}
@@ -99,9 +99,20 @@ func (n *narrower) narrowGrant(o Grant, grants, marks []Grant) (Grant, bool) {
 	case o.Right.Writes() && writing:
 		o.Right = unwritable(o.Right)
 	case !o.Right.Writes() && reading:
-		return o, false
+		return o, n.restricts(i, o)
 	}
 	return o, true
+}
+
+// restricts reports whether the operator's entry i takes something out of another
+// one around it: without it that one would reach further.
+func (n *narrower) restricts(i int, o Grant) bool {
+	for j, around := range n.out.Grants {
+		if j != i && around.Right.Grants() && n.in.inside(o.Abs, around.Abs) && !covers(o.Right, around.Right) {
+			return true
+		}
+	}
+	return false
 }
 
 func (n *narrower) noteNarrowed(o Grant, how string, by Grant) {

@@ -81,9 +81,15 @@ func CheckPath(kind SourceKind, text string) error {
 }
 
 func checkBytes(text string) error {
+	plain := true
+	for i := range len(text) {
+		plain = plain && text[i] >= ' ' && text[i] < 0x7f
+	}
 	switch {
 	case text == "":
 		return flawf(`"." is the current directory`, "an empty path")
+	case plain && len(text) <= 4095:
+		return nil
 	case !utf8.ValidString(text):
 		return flawf("rename it, or name the folder above it", "a path that is not UTF-8: ", strconv.Quote(text))
 	case strings.ContainsFunc(text, unicode.IsControl):
@@ -187,14 +193,21 @@ func finish(base, tail string) (string, error) {
 	if !strings.HasPrefix(base, "/") {
 		return "", flawf("this is brainbox's own table", "not an absolute folder: ", strconv.Quote(base))
 	}
-	if err := checkBytes(base + "/" + tail); err != nil {
+	full := base
+	if tail != "" {
+		full = base + "/" + tail
+	}
+	if err := checkBytes(full); err != nil {
 		return "", err
 	}
-	return path.Join(base, tail), nil
+	return path.Clean(full), nil
 }
 
 // substitute replaces every ${NAME}; CheckPath has seen text.
 func (v Vars) substitute(text string) (string, error) {
+	if !strings.Contains(text, "${") {
+		return text, nil
+	}
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "${")
