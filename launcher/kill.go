@@ -161,7 +161,7 @@ func KillWrapped(proc *WrappedProcess, how KillOptions, sig KillSignal, onFailur
 	}
 	proc.mu.Lock()
 	defer proc.mu.Unlock()
-	if t := proc.teardowns[sig]; t != nil && !(t.finished() && len(t.receipt.Failures) > 0) {
+	if t := proc.teardowns[sig]; t != nil && (!t.finished() || len(t.receipt.Failures) == 0) {
 		return t, nil
 	}
 	t := &Teardown{done: make(chan struct{}), receipt: KillReceipt{Signal: sig, Mechanism: KillByNothing}}

@@ -178,7 +178,9 @@ func (w *ExecWrapper) verifyGroup(proc *WrappedProcess) error {
 
 // wrapStart is the one start of a program in this file. isolate adds the new
 // session and closes every descriptor that has no close-on-exec mark.
-func wrapStart(file string, argv []string, cmd WrappedCommand, files []uintptr, isolate bool) (pid, pidfd int, err error) {
+func wrapStart(
+	file string, argv []string, cmd WrappedCommand, files []uintptr, isolate bool,
+) (pid, pidfd int, err error) {
 	attr := syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Files: files, Sys: &syscall.SysProcAttr{PidFD: &pidfd}}
 	pidfd = -1
 	if isolate {

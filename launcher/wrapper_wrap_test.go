@@ -87,6 +87,7 @@ func TestCheckHelperRefuses(t *testing.T) {
 	if err := errors.Join(os.Mkdir(open, 0o755), os.WriteFile(helper, nil, 0o755), os.Chmod(open, 0o777)); err != nil {
 		t.Fatal(err)
 	}
+	shared := Identity{UID: uint32(os.Geteuid()), SharedUID: true}
 	tests := []struct {
 		name, path string
 		who        Identity
@@ -94,7 +95,7 @@ func TestCheckHelperRefuses(t *testing.T) {
 		want       string
 	}{
 		{"bk/W12 no such file [D]", "/usr/bin/run-as --flag", wrapAgent, fs.ErrNotExist, `run-as --flag`},
-		{"bk/W14 parent 0777 [D]", helper, Identity{UID: uint32(os.Geteuid()), SharedUID: true}, fs.ErrPermission, "writable by others"},
+		{"bk/W14 parent 0777 [D]", helper, shared, fs.ErrPermission, "writable by others"},
 		{"world-writable ancestor", helper, wrapAgent, fs.ErrPermission, "writable by others"},
 		{"a directory", "/usr/bin", wrapAgent, fs.ErrPermission, "not a regular file"},
 		{"a device", "/dev/null", wrapAgent, fs.ErrPermission, "/dev/null"},
@@ -189,11 +190,13 @@ func TestWrapCommandWraps(t *testing.T) {
 		{"bk/C5", "/w", []string{"/bin/sh", "-c", "a b"}, []string{"/w", "/bin/sh", "-c", "a b"}},
 		{
 			"bk/C12", "/w",
-			[]string{"env", "$(id)", "a;b", "*", "", "\xff"}, []string{"/w", found("env"), "$(id)", "a;b", "*", "", "\xff"},
+			[]string{"env", "$(id)", "a;b", "*", "", "\xff"},
+			[]string{"/w", found("env"), "$(id)", "a;b", "*", "", "\xff"},
 		},
 		{
 			"bk/C13", "/tmp/wrap; touch /tmp/pwned",
-			[]string{"env", "hi"}, []string{"/tmp/wrap; touch /tmp/pwned", found("env"), "hi"},
+			[]string{"env", "hi"},
+			[]string{"/tmp/wrap; touch /tmp/pwned", found("env"), "hi"},
 		},
 	}
 	for _, tt := range tests {

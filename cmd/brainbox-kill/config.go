@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"brainbox/internal/trustpath"
 	"brainbox/internal/userdb"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // execPolicy is the wrapper's policy. No variable leads elsewhere: who may point

@@ -23,7 +23,7 @@ type identity struct{ user, group string }
 // accounts looks names up.
 type accounts interface {
 	User(name string) (uid, gid uint32, err error)
-	Gid(name string) (uint32, error)
+	GID(name string) (uint32, error)
 }
 
 // target is the identity to drop to. The zero target keeps the caller's ids and
@@ -87,7 +87,7 @@ func resolve(id identity, db accounts) (target, error) {
 		return target{}, about("identity user", err)
 	}
 	if id.group != "" {
-		if gid, err = db.Gid(id.group); err != nil {
+		if gid, err = db.GID(id.group); err != nil {
 			return target{}, about("identity group", err)
 		}
 	}

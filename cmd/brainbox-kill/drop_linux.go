@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"brainbox/internal/killargs"
+
+	"golang.org/x/sys/unix"
 )
 
 func realSystem() system {

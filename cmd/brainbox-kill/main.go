@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"brainbox/internal/killargs"
+
+	"golang.org/x/sys/unix"
 )
 
 // version is set by the linker: -X main.version=….

@@ -53,8 +53,8 @@ func (db DB) User(name string) (uid, gid uint32, err error) {
 	return uid, gid, nil
 }
 
-// Gid returns the group id of a name or a decimal number.
-func (db DB) Gid(name string) (uint32, error) {
+// GID returns the group id of a name or a decimal number.
+func (db DB) GID(name string) (uint32, error) {
 	if isNumber(name) {
 		return number(name)
 	}

@@ -72,7 +72,7 @@ func TestTwoLookupsStayApart(t *testing.T) {
 	}
 }
 
-func TestGid(t *testing.T) {
+func TestGID(t *testing.T) {
 	tests := []struct {
 		name string
 		gid  uint32
@@ -86,8 +86,8 @@ func TestGid(t *testing.T) {
 		{"31", 31, false},
 	}
 	for _, tt := range tests {
-		if gid, err := testDB().Gid(tt.name); gid != tt.gid || (err != nil) != tt.err {
-			t.Errorf("Gid(%q) = %d, %v, want %d, error %t", tt.name, gid, err, tt.gid, tt.err)
+		if gid, err := testDB().GID(tt.name); gid != tt.gid || (err != nil) != tt.err {
+			t.Errorf("GID(%q) = %d, %v, want %d, error %t", tt.name, gid, err, tt.gid, tt.err)
 		}
 	}
 }
