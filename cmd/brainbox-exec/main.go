@@ -1,0 +1,82 @@
+// Command brainbox-exec becomes a program that the kernel holds to
+// /etc/brainbox/exec.toml. It takes no flags: every word belongs to the program.
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/visible"
+	"brainbox/launcher"
+	"brainbox/policy"
+)
+
+// version is set by the linker.
+var version = "0.1.0-dev"
+
+func main() { os.Exit(run(os.Args)) }
+
+// run returns only if nothing was started. Every refusal is 126, a program that does
+// not exist 127 (docs/interfaces.md).
+func run(args []string) int {
+	switch {
+	case len(args) == 2 && args[1] == "--help":
+		_, _ = os.Stdout.WriteString(usage)
+		return 0
+	case len(args) == 2 && args[1] == "--version":
+		_, _ = os.Stdout.WriteString("brainbox-exec " + version + "\n")
+		return 0
+	case len(args) < 2 || !strings.HasPrefix(args[1], "/"):
+		return fail(&launcher.Refusal{
+			Status: launcher.StatusNotRun, Message: "the first argument is the absolute path of a program",
+			Hint: "brainbox-exec /abs/program [ARG]…",
+		})
+	}
+	if unix.Getuid() != unix.Geteuid() || unix.Getgid() != unix.Getegid() {
+		return fail(&launcher.Refusal{
+			Status: launcher.StatusNotRun, Message: "set-uid use is not supported in this version",
+			Hint: "install it without the set-uid bit and call it as root, or as the user of the program",
+		})
+	}
+	facts, plan, err := launcher.ExecPlan(os.Environ(), args[1:])
+	if err == nil {
+		err = plan.BecomeProgram(facts)
+	}
+	return fail(err)
+}
+
+func fail(err error) int {
+	status, message, hint := launcher.StatusNotRun, err.Error(), ""
+	var r *launcher.Refusal
+	var bad *policy.Error
+	switch {
+	case errors.As(err, &r):
+		message, hint = r.Message, r.Hint
+		if r.Status == launcher.StatusNotFound {
+			status = r.Status
+		}
+	case errors.As(err, &bad):
+		message, hint = bad.Error(), bad.Hint
+	}
+	text := "brainbox-exec: " + visible.Line(message) + "\n"
+	if hint != "" {
+		text += "brainbox-exec: hint: " + visible.Line(hint) + "\n"
+	}
+	_, _ = os.Stderr.WriteString(text)
+	return status
+}
+
+const usage = `usage: brainbox-exec /abs/program [ARG]…
+
+Becomes the program, with the same process number, confined by
+/etc/brainbox/exec.toml. There are no other flags.
+
+  --help      this text
+  --version   the version
+
+Exit status: the program's; 126 if it was not started; 127 if it does not exist.
+See brainbox-exec(8), and brainbox.toml(5) for the policy.
+`

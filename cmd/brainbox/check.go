@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"brainbox/internal/strictjson"
+	"brainbox/launcher"
+)
+
+// checkAction is `brainbox check`: the plan, whether or not run would start.
+func checkAction(status *int) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		var facts *launcher.Facts
+		var p *launcher.Plan
+		var err error
+		if c.Bool("exec") {
+			facts, p, err = launcher.ExecPlan(os.Environ(), c.Args().Slice())
+		} else {
+			_, facts, p, err = plan(c, c.Args().Slice())
+		}
+		if err != nil {
+			return err
+		}
+		defer facts.Close()
+		if c.Bool("tree") {
+			launcher.WalkGrants(p, facts)
+		}
+		if c.Bool("json") {
+			v := p.JSON(version)
+			printf(c.App.Writer, "%s", strictjson.AppendLine(nil, &v))
+		} else {
+			printPlan(c, p)
+		}
+		if p.Refusal != nil {
+			*status = launcher.StatusRefused
+		}
+		return nil
+	}
+}
+
+// printPlan shows a plan to a person: one line a clause, one a noteworthy entry.
+func printPlan(c *cli.Context, p *launcher.Plan) {
+	w := c.App.Writer
+	start := "would start"
+	if p.Refusal != nil {
+		start = "would be refused"
+	}
+	printf(w, "isolation %s: %s\n", p.Isolation, start)
+	if len(p.Command) > 0 {
+		printf(w, "command   %s (%s)\n", quote(p.Command[0]), oneLine(p.File))
+	}
+	printf(w, "directory %s\n", quote(p.Cwd))
+	for _, n := range p.Notes {
+		printf(w, "note      %s\n", oneLine(n))
+	}
+	for i := range p.Clauses {
+		cl := &p.Clauses[i]
+		if cl.State == launcher.StateUnused && len(cl.Entries) == 0 {
+			continue
+		}
+		about := cl.Mechanism
+		if cl.State == launcher.StateOpen || cl.State == launcher.StateRefused {
+			about = cl.Requirement
+			if cl.Degraded {
+				about += " (accepted by allow-degraded)"
+			}
+		}
+		printf(w, "%-14s %-9s %s\n", cl.Name, cl.State, oneLine(about))
+		for j := range cl.Entries {
+			printEntry(c, p, &cl.Entries[j])
+		}
+	}
+	printf(w, "environment    %s\n", strings.Join(p.EnvNames(), " "))
+	if r := p.Refusal; r != nil {
+		printf(w, "refused: %s\n", oneLine(r.Message))
+		if r.Hint != "" {
+			printf(w, "hint: %s\n", oneLine(r.Hint))
+		}
+	}
+}
+
+func printEntry(c *cli.Context, p *launcher.Plan, e *launcher.Entry) {
+	line := "  " + e.State.String() + " "
+	if e.Right != "" {
+		line += e.Right + " "
+	}
+	line += quote(e.Value)
+	if e.Target != "" && e.Target != e.Value {
+		line += " = " + quote(e.Target)
+	}
+	if from := sourceName(p, e.Source); from != "" {
+		line += "  (" + from + ")"
+	}
+	if e.Note != "" {
+		line += ": " + e.Note
+	}
+	printf(c.App.Writer, "%s\n", oneLine(line))
+}
+
+// sourceName says where an entry came from.
+func sourceName(p *launcher.Plan, i int) string {
+	if i < 0 || i >= len(p.Sources) {
+		return "always"
+	}
+	s := p.Sources[i]
+	switch {
+	case s.Line > 0:
+		return s.Name + ":" + strconv.Itoa(s.Line)
+	case s.Name == "":
+		return s.Kind.String()
+	}
+	return s.Kind.String() + " " + s.Name
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"brainbox/envfilter"
+	"brainbox/launcher"
+	"brainbox/policy"
+)
+
+// maxPolicy bounds a policy text, in bytes.
+const maxPolicy = 1 << 20
+
+// flagLayer turns the command line into the last layer of the policy.
+func flagLayer(c *cli.Context) (*policy.Layer, error) {
+	l := policy.NewFlagLayer()
+	for _, f := range listFlags() {
+		for _, v := range c.StringSlice(f.name) {
+			typed := "--" + f.name + " " + v
+			var err error
+			switch {
+			case f.right != policy.RightNone:
+				err = l.AddGrant(typed, v, f.right)
+			case f.key == "env":
+				err = l.AddEnv(typed, v)
+			default:
+				err = l.Set(f.key, typed, v)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, f := range scalarFlags() {
+		if !c.IsSet(f.name) {
+			continue
+		}
+		if err := l.Set(f.key, "--"+f.name+" "+c.String(f.name), c.String(f.name)); err != nil {
+			return nil, err
+		}
+	}
+	for name, key := range map[string]string{"git-config": "sandbox.git_config", "keep-created": "sandbox.keep_created"} {
+		if c.Bool(name) {
+			if err := l.Set(key, "--"+name, "true"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l, nil
+}
+
+// resolve finds the policy that applies here: --policy, $BRAINBOX_POLICY, the caller's
+// own file, else the built-in default; then the flags, then the project's file, which
+// can only narrow.
+func resolve(c *cli.Context, place *launcher.Place) (*policy.Policy, error) {
+	flags, err := flagLayer(c)
+	if err != nil {
+		return nil, err
+	}
+	file, err := policyFile(c, place)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := policy.Layers(c.String("profile"), file, flags)
+	if err != nil {
+		return nil, err
+	}
+	in := policy.Input{Vars: place.Vars(), Read: readPolicy, Inside: launcher.Inside}
+	p, err := policy.Resolve(in, layers...)
+	if err != nil {
+		return nil, err
+	}
+	return narrow(p, in, place)
+}
+
+func policyFile(c *cli.Context, place *launcher.Place) (*policy.Layer, error) {
+	name := c.String("policy")
+	if name == "" {
+		name = os.Getenv("BRAINBOX_POLICY")
+	}
+	if name == "" && place.ConfigDir() != "" {
+		own := place.ConfigDir() + "/policy.toml"
+		if _, err := os.Lstat(own); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		name = own
+	}
+	if name == "" {
+		return nil, nil
+	}
+	text, err := readPolicy(name)
+	if err != nil {
+		return nil, refuse("policy: "+err.Error(), "--policy names a TOML file; brainbox policy show prints the default as one")
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(policy.KindFile, abs, text)
+}
+
+// readPolicy reads a policy text of bounded size.
+func readPolicy(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
+	if err == nil && len(text) > maxPolicy {
+		err = &fs.PathError{Op: "read", Path: name, Err: unix.EFBIG}
+	}
+	return text, err
+}
+
+// projectFile is the name of a project's own policy.
+const projectFile = ".brainbox.toml"
+
+// narrow applies the project's own file, from the current directory or the top of the
+// checkout. It is opened without following a link: the project could point it anywhere.
+func narrow(p *policy.Policy, in policy.Input, place *launcher.Place) (*policy.Policy, error) {
+	for _, dir := range []string{place.Cwd, place.Git} {
+		if dir == "" {
+			continue
+		}
+		name := filepath.Join(dir, projectFile)
+		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return nil, refuse(quote(name)+": "+err.Error(), "a project's policy is a regular file, not a link")
+		}
+		f := os.NewFile(uintptr(fd), name)
+		defer f.Close()
+		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+			return nil, refuse(quote(name)+" is not a regular file", "a project's policy is a regular file, not a link")
+		}
+		text, err := io.ReadAll(io.LimitReader(f, maxPolicy))
+		if err != nil {
+			return nil, err
+		}
+		layer, err := policy.Parse(policy.KindProject, name, text)
+		if err != nil {
+			return nil, err
+		}
+		in.Vars.ProjectDir = dir
+		return policy.Narrow(p, layer, in)
+	}
+	return p, nil
+}
+
+// plan decides what a command line would do. The caller closes the facts.
+func plan(c *cli.Context, command []string) (*policy.Policy, *launcher.Facts, *launcher.Plan, error) {
+	place, err := launcher.Look(os.Environ())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, err := resolve(c, place)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := launcher.Observe(p, place, launcher.Request{Command: command})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return p, f, launcher.NewPlan(p, f), nil
+}
+
+// secretHint says what to write instead of a secret on the command line, "" if none
+// is there.
+func secretHint(c *cli.Context) string {
+	for _, v := range c.StringSlice("env") {
+		name, _, ok := cutEnv(v)
+		if ok && envfilter.LooksSecret(name) {
+			return "--env " + name + "=… shows the value in the process list; --env " + name + " passes yours on"
+		}
+	}
+	return ""
+}
+
+func cutEnv(v string) (name, value string, ok bool) {
+	for i := range len(v) {
+		if v[i] == '=' {
+			return v[:i], v[i+1:], true
+		}
+	}
+	return v, "", false
+}

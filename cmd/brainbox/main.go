@@ -1,0 +1,114 @@
+// Command brainbox runs a program that the kernel holds to a policy.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"brainbox/launcher"
+	"brainbox/policy"
+)
+
+// version is set by the linker.
+var version = "0.1.0-dev"
+
+func main() { os.Exit(Main(os.Args, os.Stdout, os.Stderr)) }
+
+// Main is the whole command; tests call it in a process of its own.
+func Main(args []string, stdout, stderr io.Writer) int {
+	status := 0
+	app := newApp(stdout, stderr, &status)
+	if err := app.Run(args); err != nil {
+		return report(stderr, err)
+	}
+	return status
+}
+
+func newApp(stdout, stderr io.Writer, status *int) *cli.App {
+	return &cli.App{
+		Name:                      "brainbox",
+		Usage:                     "run a program that the kernel holds to a policy",
+		UsageText:                 "brainbox run [FLAGS] -- COMMAND [ARG]…",
+		Version:                   version,
+		HideVersion:               true,
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              usageError,
+		Action:                    noVerb,
+		Commands:                  commands(status),
+	}
+}
+
+// commands lists the verbs; each builds its flags only when it is the one that runs.
+func commands(status *int) []*cli.Command {
+	list := []*cli.Command{
+		{Name: "run", Usage: "run COMMAND confined, supervised", ArgsUsage: "-- COMMAND [ARG]…", Action: runAction(status)},
+		{Name: "check", Usage: "print what each entry becomes; start nothing", ArgsUsage: "[-- COMMAND…]", Action: checkAction(status)},
+		{
+			Name: "why", Usage: "say whether an operation is allowed, and by which entry",
+			ArgsUsage: "read|write|exec|connect|bind|unix|env|syscall TARGET", Action: whyAction(status),
+		},
+		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
+		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(status)},
+		{Name: "version", Usage: "print the version", Action: versionAction},
+	}
+	for _, c := range list {
+		c.OnUsageError = usageError
+		c.Flags = flagsOf(c.Name)
+		c.HideHelpCommand = true
+	}
+	return list
+}
+
+func noVerb(c *cli.Context) error {
+	if name := c.Args().First(); name != "" {
+		return refuse("unknown verb "+quote(name), "brainbox --help lists the verbs; to run a program: brainbox run -- "+name)
+	}
+	return cli.ShowAppHelp(c)
+}
+
+func versionAction(c *cli.Context) error {
+	_, err := fmt.Fprintln(c.App.Writer, "brainbox", version)
+	return err
+}
+
+func usageError(_ *cli.Context, err error, _ bool) error {
+	return refuse(err.Error(), "brainbox --help and brainbox VERB --help list the flags")
+}
+
+// refuse is an error of the command line.
+func refuse(message, hint string) error {
+	return &launcher.Refusal{Status: launcher.StatusRefused, Message: message, Hint: hint}
+}
+
+// report prints an error as one line and at most one hint, and returns the exit status.
+func report(w io.Writer, err error) int {
+	status, message, hint := explain(err)
+	_, _ = fmt.Fprintf(w, "brainbox: %s\n", oneLine(message))
+	if hint != "" {
+		_, _ = fmt.Fprintf(w, "brainbox: hint: %s\n", oneLine(hint))
+	}
+	return status
+}
+
+// explain takes an error apart.
+func explain(err error) (status int, message, hint string) {
+	var all policy.Errors
+	var bad *policy.Error
+	var r *launcher.Refusal
+	switch {
+	case errors.As(err, &r):
+		return r.Status, r.Message, r.Hint
+	case errors.As(err, &all) && len(all) > 1:
+		return launcher.StatusRefused, fmt.Sprintf("%v (and %d more: brainbox policy validate shows all)", all[0], len(all)-1), all[0].Hint
+	case errors.As(err, &bad):
+		return launcher.StatusRefused, bad.Error(), bad.Hint
+	}
+	return launcher.StatusRefused, err.Error(), ""
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"brainbox/launcher"
+)
+
+// runAction is `brainbox run`.
+func runAction(status *int) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		argv := c.Args().Slice()
+		if len(argv) == 0 {
+			return refuse("no command", "brainbox run [FLAGS] -- COMMAND [ARG]…")
+		}
+		if c.Bool("dry-run") {
+			return checkAction(status)(c)
+		}
+		lines, err := openStatus(c.String("status-fd"))
+		if err != nil {
+			return err
+		}
+		defer lines.close()
+		code, err := run(c, argv, lines)
+		if err != nil {
+			lines.refused(err)
+			return err
+		}
+		*status = code
+		return nil
+	}
+}
+
+func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
+	_, facts, plan, err := plan(c, argv)
+	if err != nil {
+		return 0, err
+	}
+	defer facts.Close()
+	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(pid int) { lines.started(plan, pid) }}
+	if opt.Pass, err = passed(c.StringSlice("pass-fd")); err != nil {
+		return 0, err
+	}
+	if plan.Refusal != nil {
+		return 0, plan.Refusal
+	}
+	tell(c, plan)
+	res, err := plan.Run(facts, opt)
+	if err != nil {
+		return 0, err
+	}
+	lines.exited(res)
+	for _, s := range res.Survivors {
+		_, _ = fmt.Fprintf(c.App.ErrWriter, "brainbox: process %d of user %d could not be ended\n", s.PID, s.UID)
+	}
+	return res.Status, nil
+}
+
+// tell prints, on a terminal or with -v, what stays open, in one line.
+func tell(c *cli.Context, p *launcher.Plan) {
+	if c.Bool("quiet") {
+		return
+	}
+	w := c.App.ErrWriter
+	if hint := secretHint(c); hint != "" {
+		_, _ = fmt.Fprintln(w, "brainbox: hint:", oneLine(hint))
+	}
+	if !c.Bool("verbose") && !isTerminal(2) {
+		return
+	}
+	for _, n := range p.Notes {
+		_, _ = fmt.Fprintln(w, "brainbox:", oneLine(n))
+	}
+	if open := openClauses(p); len(open) > 0 {
+		_, _ = fmt.Fprintf(w, "brainbox: isolation %s, open: %s (brainbox check says why)\n", p.Isolation, strings.Join(open, ", "))
+	}
+}
+
+// openClauses lists the clauses that nothing holds.
+func openClauses(p *launcher.Plan) []string {
+	var open []string
+	for _, cl := range p.Clauses {
+		if cl.State == launcher.StateOpen {
+			open = append(open, cl.Name)
+		}
+	}
+	return open
+}
+
+func isTerminal(fd int) bool {
+	_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	return err == nil
+}
+
+// printf writes and forgets the error: there is nowhere left to report it.
+func printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/strictjson"
+	"brainbox/launcher"
+)
+
+// statusLines writes the status of a run to a descriptor of the caller, one JSON object
+// a line (docs/interfaces.md). It never blocks the run: what a slow reader misses is
+// counted. A nil receiver writes nothing.
+type statusLines struct {
+	fd      int
+	dropped int64
+	ended   bool
+}
+
+// openStatus takes --status-fd. The descriptor is made close-on-exec and non-blocking:
+// the program must not have it, and the run must not wait for its reader.
+func openStatus(flag string) (*statusLines, error) {
+	if flag == "" {
+		return nil, nil
+	}
+	fd, err := strconv.Atoi(flag)
+	if err != nil || fd < 3 {
+		return nil, refuse("--status-fd "+quote(flag)+" is no descriptor from 3 on", "brainbox run --status-fd 3 … 3>status.json")
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil {
+		return nil, refuse("--status-fd "+flag+": it is not open", "brainbox run --status-fd 3 … 3>status.json")
+	}
+	unix.CloseOnExec(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK); err != nil {
+			return nil, err
+		}
+	}
+	return &statusLines{fd: fd}, nil
+}
+
+func (s *statusLines) write(v strictjson.Value) {
+	line := strictjson.AppendLine(nil, &v)
+	if n, err := unix.Write(s.fd, line); err != nil || n != len(line) {
+		s.dropped++
+	}
+}
+
+func (s *statusLines) started(p *launcher.Plan, pid int) {
+	if s == nil {
+		return
+	}
+	s.write(strictjson.Object(
+		strictjson.Pair("event", strictjson.Text("started")),
+		strictjson.Pair("time", strictjson.Text(time.Now().UTC().Format(time.RFC3339Nano))),
+		strictjson.Pair("pid", strictjson.Int(int64(pid))),
+		strictjson.Pair("isolation", strictjson.Text(p.Isolation)),
+		strictjson.Pair("degraded", strictjson.Texts(p.DegradedClauses())),
+		strictjson.Pair("clauses", p.ClausesJSON(false)),
+	))
+}
+
+func (s *statusLines) refused(err error) {
+	if s == nil || s.ended {
+		return
+	}
+	s.ended = true
+	status, message, hint := explain(err)
+	s.write(strictjson.Object(
+		strictjson.Pair("event", strictjson.Text("refused")),
+		strictjson.Pair("status", strictjson.Int(int64(status))),
+		strictjson.Pair("clause", strictjson.Text(clauseOf(err))),
+		strictjson.Pair("message", strictjson.Text(message)),
+		strictjson.Pair("hint", strictjson.Text(hint)),
+	))
+}
+
+func (s *statusLines) exited(r *launcher.Result) {
+	if s == nil {
+		return
+	}
+	s.ended = true
+	code, signal := strictjson.Null(), strictjson.Null()
+	if r.Signal != 0 {
+		signal = strictjson.Text(unix.SignalName(r.Signal))
+	} else {
+		code = strictjson.Int(int64(r.Code))
+	}
+	survivors := make([]strictjson.Value, 0, len(r.Survivors))
+	for _, one := range r.Survivors {
+		survivors = append(survivors, strictjson.Object(
+			strictjson.Pair("pid", strictjson.Int(int64(one.PID))), strictjson.Pair("uid", strictjson.Int(int64(one.UID)))))
+	}
+	s.write(strictjson.Object(
+		strictjson.Pair("event", strictjson.Text("exited")),
+		strictjson.Pair("status", strictjson.Int(int64(r.Status))),
+		strictjson.Pair("code", code),
+		strictjson.Pair("signal", signal),
+		strictjson.Pair("timed_out", strictjson.Bool(r.TimedOut)),
+		strictjson.Pair("oom", strictjson.Bool(r.OOM)),
+		strictjson.Pair("survivors", strictjson.Array(survivors...)),
+		strictjson.Pair("created_protected", strictjson.Array()),
+		strictjson.Pair("created_repository", strictjson.Array()),
+		strictjson.Pair("changed_executable_config", strictjson.Array()),
+		strictjson.Pair("duration_ms", strictjson.Int(r.Duration.Milliseconds())),
+		strictjson.Pair("peak_rss_kib", strictjson.Int(r.PeakRSS)),
+		strictjson.Pair("dropped", strictjson.Int(s.dropped)),
+	))
+}
+
+func (s *statusLines) close() {
+	if s != nil {
+		unix.Close(s.fd)
+	}
+}
+
+// clauseOf is the clause that refused, "" if it was none.
+func clauseOf(err error) string {
+	var r *launcher.Refusal
+	if errors.As(err, &r) {
+		return r.Clause
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package launcher
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"brainbox/internal/strictjson"
+	"brainbox/policy"
+	"brainbox/seccomp"
+)
+
+// Compiled is a user's seccomp profile as brainbox-seccomp compiled it.
+type Compiled struct {
+	Program seccomp.Program
+	Dropped []string // names of an allow list that are unknown, and so refused
+}
+
+const (
+	maxProfile  = 1 << 20
+	maxCompiled = 1 << 20
+)
+
+// CompileProfile compiles an OCI seccomp profile with brainbox-seccomp. That program is
+// linked with a C library and reads what a user wrote, so it is run confined by brainbox
+// itself, with no file, no network and ten seconds; and what it answers is checked by
+// package seccomp's own emulator before it is trusted.
+func CompileProfile(path, version string) (*Compiled, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "seccomp profile: " + err.Error(), Hint: "default, none, or an OCI profile"}
+	}
+	defer in.Close()
+	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxProfile {
+		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: quotePath(path) + " is not a regular file of at most 1 MiB"}
+	}
+	out, errText, status, err := runCompiler(in)
+	if err != nil {
+		return nil, err
+	}
+	if status != 0 {
+		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: quotePath(path) + ": " + firstOf(helperLine(errText), fmt.Sprintf("brainbox-seccomp ended with status %d", status))}
+	}
+	got, err := readCompiled(out, version)
+	if err != nil {
+		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "brainbox-seccomp: " + err.Error()}
+	}
+	return got, nil
+}
+
+// helperLine is the message of a helper's first line.
+func helperLine(text []byte) string {
+	line := firstLine(string(text))
+	const prefix = "brainbox-seccomp: "
+	if len(line) > len(prefix) && line[:len(prefix)] == prefix {
+		line = line[len(prefix):]
+	}
+	return line
+}
+
+// runCompiler runs brainbox-seccomp on a profile and returns what it wrote.
+func runCompiler(in *os.File) (out, errOut []byte, status int, err error) {
+	helper, err := openSibling("brainbox-seccomp")
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer helper.Close()
+	place, err := Look(nil)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	pol := compilerPolicy(helper.Name())
+	facts, err := Observe(pol, place, Request{Command: []string{helper.Name(), "--protocol=1"}})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer facts.Close()
+	facts.Terminal, facts.ReadBack, facts.GitConfig = false, [3]bool{}, nil
+	plan := NewPlan(pol, facts)
+	stdout, stderr, collect, err := collectors()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	res, err := plan.Run(facts, Options{Stdio: [3]int{int(in.Fd()), int(stdout.Fd()), int(stderr.Fd())}})
+	_ = errors.Join(stdout.Close(), stderr.Close())
+	out, errOut = collect()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return out, errOut, res.Status, nil
+}
+
+// compilerPolicy grants the helper's own file and nothing else.
+func compilerPolicy(helper string) *policy.Policy {
+	p := &policy.Policy{Sources: []policy.Source{{Kind: policy.KindProfile, Name: "brainbox-seccomp"}}}
+	p.Grants = []policy.Grant{{Path: policy.Path{Text: helper, Abs: helper}, Right: policy.RightExec}}
+	p.Process.Timeout = policy.Value[time.Duration]{V: 10 * time.Second, Set: true}
+	return p
+}
+
+// collectors makes two pipes and reads both until they end.
+func collectors() (stdout, stderr *os.File, collect func() (out, errOut []byte), err error) {
+	var files [4]*os.File
+	for i := 0; i < 4; i += 2 {
+		if files[i], files[i+1], err = os.Pipe(); err != nil {
+			for _, f := range files {
+				_ = f.Close()
+			}
+			return nil, nil, nil, err
+		}
+	}
+	read := func(f *os.File) <-chan []byte {
+		ch := make(chan []byte, 1)
+		go func() {
+			b, _ := io.ReadAll(io.LimitReader(f, maxCompiled))
+			_ = f.Close()
+			ch <- b
+		}()
+		return ch
+	}
+	a, b := read(files[0]), read(files[2])
+	return files[1], files[3], func() ([]byte, []byte) { return <-a, <-b }, nil
+}
+
+// readCompiled checks an answer of brainbox-seccomp.
+func readCompiled(text []byte, version string) (*Compiled, error) {
+	v, err := strictjson.Decode(text, strictjson.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	b := strictjson.BindLenient(v)
+	protocol := b.Int("protocol", 0, 1<<30)
+	theirs := b.String("version")
+	encoded := b.String("bpf")
+	dropped := b.Strings("dropped", 4096)
+	if err := b.Err(); err != nil {
+		return nil, err
+	}
+	if protocol != 1 || theirs != version {
+		return nil, fmt.Errorf("it speaks protocol %d of version %q, this is version %q", protocol, theirs, version)
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, err
+	}
+	p, err := seccomp.Decode(raw)
+	if err == nil {
+		err = seccomp.Check(p)
+	}
+	if err == nil {
+		err = startable(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Compiled{Program: p, Dropped: dropped}, nil
+}
+
+// startable refuses a filter under which the start itself could not end: the program
+// must be executed, and a failure must be told.
+func startable(p seccomp.Program) error {
+	for _, name := range [...]string{"execve", "rt_sigprocmask", "write", "exit_group"} {
+		v, err := seccomp.Explain(p, name)
+		if err != nil {
+			return err
+		}
+		if !v.Depends() && !v.Allowed() {
+			return fmt.Errorf("it refuses %s, without which no program starts", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package launcher
+
+import (
+	"brainbox/policy"
+)
+
+// Allows answers for one resolved path from the plan's own entries: whether what right
+// needs is granted there, and by which entry. Landlock adds up the rules of all folders
+// on the way, so every grant above the path counts.
+func (p *Plan) Allows(right policy.Right, target string) (bool, *Entry) {
+	for i := range p.Clauses {
+		c := &p.Clauses[i]
+		if c.Name != "files" && c.Name != "shared_memory" {
+			continue
+		}
+		for j := range c.Entries {
+			e := &c.Entries[j]
+			if e.State == StateRefused || e.State == StateUnused || e.Target == "" || !policy.Below(target, e.Target) {
+				continue
+			}
+			if covers(e.Right, right) {
+				return true, e
+			}
+		}
+	}
+	return false, nil
+}
+
+// covers reports whether an entry's word gives what right needs.
+func covers(word string, right policy.Right) bool {
+	switch right {
+	case policy.RightRead:
+		return word == "read" || word == "exec" || word == "write" || word == "write_exec"
+	case policy.RightExec:
+		return word == "exec" || word == "write_exec"
+	case policy.RightWrite:
+		return word == "write" || word == "write_exec"
+	case policy.RightWriteExec:
+		return word == "write_exec"
+	case policy.RightNone, policy.RightProtect, policy.RightDeny:
+	}
+	return false
+}

@@ -1,0 +1,201 @@
+package launcher
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/trustpath"
+	"brainbox/policy"
+)
+
+// ExecPolicyPath is the wrapper's policy, and ExecPolicyEnv the variable by which an
+// unprivileged wrapper may be pointed elsewhere.
+const (
+	ExecPolicyPath = "/etc/brainbox/exec.toml"
+	ExecPolicyEnv  = "BRAINBOX_EXEC_POLICY"
+)
+
+// maxExecPolicy bounds exec.toml, in bytes.
+const maxExecPolicy = 1 << 20
+
+// readExecPolicy reads exec.toml. It and every folder above it must be root's and not
+// writable by others: whoever can change it decides what the wrapper holds.
+func readExecPolicy(environ []string, uid, euid int) (name string, text []byte, err error) {
+	name, rule := ExecPolicyPath, trustpath.Rule{Owners: []uint32{0}, AnyGroup: true}
+	if other := lookup(environ, ExecPolicyEnv); other != "" {
+		if euid == 0 || uid != euid {
+			return "", nil, &Refusal{
+				Status: StatusNotRun, Message: ExecPolicyEnv + " is not honoured for root or a set-uid wrapper",
+				Hint: "put the policy into " + ExecPolicyPath,
+			}
+		}
+		name, rule.Owners = other, []uint32{0, uint32(uid)}
+	}
+	text, err = trustpath.ReadFile(name, rule, maxExecPolicy)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = &Refusal{
+			Status: StatusNotRun, Message: "there is no policy " + quotePath(name),
+			Hint: "brainbox.toml(5), EXEC POLICY, has one to start from",
+		}
+	case err != nil:
+		err = &Refusal{Status: StatusNotRun, Message: err.Error(), Hint: "it and its folders must be root's and not writable by others"}
+	}
+	return name, text, err
+}
+
+// ExecPlan decides what brainbox-exec would do for argv, whose first word is the
+// absolute path of the program. The caller closes the facts, unless the process becomes
+// the program.
+func ExecPlan(environ, argv []string) (*Facts, *Plan, error) {
+	place, err := Look(environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	name, text, err := readExecPolicy(environ, place.UID, place.EUID)
+	if err != nil {
+		return nil, nil, err
+	}
+	layer, err := policy.Parse(policy.KindExec, name, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := place.become(layer); err != nil {
+		return nil, nil, err
+	}
+	read := func(file string) ([]byte, error) {
+		return trustpath.ReadFile(file, trustpath.Rule{Owners: []uint32{0, uint32(place.UID)}, AnyGroup: true}, maxExecPolicy)
+	}
+	pol, err := policy.Resolve(policy.Input{Vars: place.Vars(), Read: read, Inside: Inside}, layer)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := Observe(pol, place, Request{Command: argv, Exec: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, NewPlan(pol, f), nil
+}
+
+// become makes ~ the home of the identity that the program will have.
+func (pl *Place) become(l *policy.Layer) error {
+	if !l.Policy.Sandbox.Identity.Set {
+		return nil
+	}
+	f := &Facts{Place: pl}
+	if err := f.observeIdentity(&l.Policy); err != nil {
+		return err
+	}
+	pl.Home, pl.User, pl.Git = f.Identity.Home, f.Identity.User, ""
+	pl.xdg = [5]string{}
+	for i, x := range xdgNames {
+		if x[1] != "" && pl.Home != "" {
+			pl.xdg[i] = pl.Home + "/" + x[1]
+		}
+	}
+	return nil
+}
+
+// observeExec finds the folders of a wrapper's program. They stay between calls, one set
+// for each user: there is no supervisor that could remove them.
+func (f *Facts) observeExec(p *policy.Policy) {
+	f.Exec = true
+	uid := f.Place.EUID
+	if f.Identity != nil {
+		uid = int(f.Identity.UID)
+	}
+	f.RunDir = "/tmp/brainbox-exec-" + itoa(uid)
+	if p.Sandbox.TmpRoot != nil {
+		f.RunDir = p.Sandbox.TmpRoot.Abs + "/" + itoa(uid)
+	}
+	dir := lookup(f.Environ, "TMPDIR")
+	if dir == "" || dir[0] != '/' {
+		return
+	}
+	tmp := openPath(dir)
+	var st unix.Stat_t
+	// The caller's own folder is used if nobody but the program can enter it.
+	if tmp.Err == nil && unix.Fstat(tmp.fd, &st) == nil && tmp.Dir && int(st.Uid) == uid && st.Mode&0o077 == 0 {
+		f.CallerTmp = tmp
+		return
+	}
+	tmp.close()
+}
+
+// BecomeProgram turns the process into the planned program. Irreversible: it returns
+// only an error, and the caller may then do nothing but report it and exit.
+func (p *Plan) BecomeProgram(f *Facts) error {
+	if p.Refusal != nil {
+		return p.Refusal
+	}
+	s := &session{plan: p, facts: f}
+	if err := s.prepareExec(); err != nil {
+		return err
+	}
+	filter, err := p.FilterProgram()
+	if err != nil {
+		return err
+	}
+	r := s.request(Options{}, filter)
+	r.Session, r.DieWithParent = false, false
+	return p.startError(becomeRequest(&r))
+}
+
+// prepareExec makes the folders of the user and the ruleset.
+func (s *session) prepareExec() (err error) {
+	if s.dir, err = openExecDir(s.facts.RunDir, s.plan.Identity); err != nil {
+		return err
+	}
+	s.home = s.dir.home
+	if s.facts.Home.Kind == "dir" {
+		s.home = s.facts.Home.fd
+	}
+	if s.facts.CallerTmp.fd > 0 {
+		s.dir.tmp = s.facts.CallerTmp.fd
+	} else {
+		prune(s.facts.RunDir + "/tmp")
+	}
+	s.ruleset, err = s.buildRuleset()
+	return err
+}
+
+// openExecDir opens <root>/<uid> with its home, tmp and canary, made where missing.
+func openExecDir(path string, id *IdentityFact) (*runDir, error) {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if id != nil {
+		uid, gid = int(id.UID), int(id.GID)
+	}
+	fd, err := openBase(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &runDir{path: path, fd: fd}
+	for _, d := range []struct {
+		name string
+		fd   *int
+	}{{"home", &r.home}, {"tmp", &r.tmp}} {
+		if err := unix.Mkdirat(fd, d.name, 0o700); err == nil {
+			if err := unix.Fchownat(fd, d.name, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				return nil, &fs.PathError{Op: "fchownat", Path: path + "/" + d.name, Err: err}
+			}
+		} else if !errors.Is(err, unix.EEXIST) {
+			return nil, &fs.PathError{Op: "mkdirat", Path: path + "/" + d.name, Err: err}
+		}
+		if *d.fd, err = openFolder(fd, d.name, path+"/"+d.name); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.makeCanary(uid, gid)
+}
+
+// makeCanary makes the file that the self-test must not be able to write.
+func (r *runDir) makeCanary(uid, gid int) error {
+	fd, err := unix.Openat(r.fd, "canary", unix.O_CREAT|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return &fs.PathError{Op: "openat", Path: r.path + "/canary", Err: err}
+	}
+	return errors.Join(unix.Fchown(fd, uid, gid), unix.Close(fd))
+}

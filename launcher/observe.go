@@ -1,0 +1,164 @@
+package launcher
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/nofile"
+	"brainbox/landlock"
+	"brainbox/policy"
+)
+
+// Request is what the caller asks to run.
+type Request struct {
+	Command []string // argv; empty for a check without a command
+	Exec    bool     // brainbox-exec: no supervisor, Command[0] is an absolute path
+}
+
+// Observe looks at everything that p names, once, and holds what it found. It starts
+// nothing, creates nothing, and changes nothing but the process's umask for a moment
+// (to 077 and back: umask(2) cannot be read otherwise).
+//
+// An error means that the caller's own surroundings cannot be read; what is wrong with
+// an entry of the policy is in the facts and decided by [NewPlan].
+func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
+	f := &Facts{Place: pl, Command: req.Command, Environ: pl.environ}
+	name, err := newRunName()
+	if err != nil {
+		return nil, err
+	}
+	f.RunDir = runsDir(pl) + "/" + name
+	f.Landlock, f.LandlockErr = landlock.Probe()
+	f.observeProcess()
+	f.Wants = wants(p, pl)
+	f.Paths = make([]PathFact, len(f.Wants))
+	for i, w := range f.Wants {
+		f.Paths[i] = look(p, w)
+	}
+	f.observeCwd(p)
+	f.observeHome(p)
+	f.Critical = critical(p, pl)
+	if err := f.observeEnv(p); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if err := f.observeIdentity(p); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if req.Exec {
+		f.observeExec(p)
+	}
+	f.Path = searchPath(lookup(pl.environ, "PATH"), f)
+	if len(req.Command) > 0 && req.Exec && (!filepath.IsAbs(req.Command[0]) || filepath.Clean(req.Command[0]) != req.Command[0]) {
+		f.FileErr = &os.PathError{Op: "exec", Path: req.Command[0], Err: unix.EINVAL}
+	} else if len(req.Command) > 0 {
+		f.File, f.FileErr = findCommand(req.Command[0], f.Path, f.Cwd.Target)
+	}
+	if !req.Exec {
+		f.GitConfig = gitIdentity(pl)
+		f.Cgroup = cgroupFact(p)
+	}
+	return f, nil
+}
+
+// errNotLooked marks a path that isolation landlock has no use for: an optional
+// protect entry is declared open by its name alone.
+var errNotLooked = errors.New("not looked at")
+
+// look opens what a rule will be made of. An operator's protect and deny entries are
+// opened too: whether they lie inside a write grant is judged on the resolved path.
+func look(p *policy.Policy, w Want) PathFact {
+	if w.Right == policy.RightProtect && w.Optional {
+		return PathFact{Err: errNotLooked}
+	}
+	return openPath(w.Abs)
+}
+
+func (f *Facts) observeProcess() {
+	f.Umask = unix.Umask(0o077)
+	unix.Umask(f.Umask)
+	for _, fd := range []int{1, 2} {
+		var st unix.Stat_t
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err == nil && flags&unix.O_ACCMODE == unix.O_RDWR && unix.Fstat(fd, &st) == nil {
+			f.ReadBack[fd] = st.Mode&unix.S_IFMT == unix.S_IFREG
+		}
+	}
+	if fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0); err == nil {
+		f.Terminal = true
+		unix.Close(fd)
+	}
+	if soft, hard, ok := nofile.Original(); ok {
+		f.NoFile = [2]uint64{soft, hard}
+	}
+	f.SetPCap = hasCapability(unix.CAP_SETPCAP)
+}
+
+// hasCapability reports whether the calling thread has c in its effective set
+// (capget(2)).
+func hasCapability(c uint) bool {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&hdr, &data[0]) == nil && data[c/32].Effective&(1<<(c%32)) != 0
+}
+
+func (f *Facts) observeCwd(p *policy.Policy) {
+	dir := f.Place.Cwd
+	if p.Sandbox.Cwd != nil {
+		dir = p.Sandbox.Cwd.Abs
+	}
+	f.Cwd = openPath(dir)
+	if f.Cwd.Err == nil && !f.Cwd.Dir {
+		f.Cwd.close()
+		f.Cwd.Err = &os.PathError{Op: "chdir", Path: dir, Err: unix.ENOTDIR}
+	}
+}
+
+// findCommand looks a program up as execvp(3) would, on the given PATH.
+func findCommand(name, path, cwd string) (string, error) {
+	if name == "" {
+		return "", &os.PathError{Op: "exec", Path: name, Err: unix.ENOENT}
+	}
+	if filepath.IsAbs(name) || filepath.Base(name) != name {
+		if !filepath.IsAbs(name) {
+			name = cwd + "/" + name
+		}
+		return name, executable(name)
+	}
+	found := error(unix.ENOENT)
+	for _, dir := range filepath.SplitList(path) {
+		file := dir + "/" + name
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+			found = err
+		}
+	}
+	if errors.Is(found, unix.ENOENT) {
+		return "", &os.PathError{Op: "exec", Path: name, Err: unix.ENOENT}
+	}
+	return "", found
+}
+
+// executable says why a file cannot be executed by the caller: nil, or a PathError.
+func executable(file string) error {
+	var st unix.Stat_t
+	err := unix.Stat(file, &st)
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		err = unix.EISDIR
+	default:
+		err = unix.Faccessat(unix.AT_FDCWD, file, unix.X_OK, unix.AT_EACCESS)
+	}
+	if err != nil {
+		return &os.PathError{Op: "exec", Path: file, Err: err}
+	}
+	return nil
+}

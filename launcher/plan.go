@@ -1,0 +1,224 @@
+package launcher
+
+import (
+	"slices"
+	"time"
+
+	"brainbox/landlock"
+	"brainbox/policy"
+	"brainbox/seccomp"
+)
+
+// State is what became of a clause or an entry.
+type State uint8
+
+// The states, from worst to best: a clause has the state of its worst entry.
+const (
+	StateUnused   State = iota // nobody asked for it
+	StateEnforced              // a named mechanism holds it
+	StateOpen                  // not held, and declared so
+	StateRefused               // cannot be held: nothing starts
+)
+
+// String returns the word of check --json.
+func (s State) String() string {
+	return [...]string{"unused", "enforced", "open", "refused"}[s]
+}
+
+// Clause is one line of a plan: what holds it, or what is missing.
+type Clause struct {
+	Name        string
+	State       State
+	Mechanism   string
+	Degraded    bool // open because the operator lists it in degraded
+	Requirement string
+	Route       string // what would hold it, or allow it to stay open
+	Entries     []Entry
+}
+
+// Entry is one entry of the policy inside a clause.
+type Entry struct {
+	Value    string // as written
+	Path     string // absolute
+	Target   string // links resolved
+	Right    string
+	State    State
+	Note     string
+	Optional bool
+	Source   int // index into Plan.Sources; -1: there whatever the policy says
+}
+
+// Rule is one Landlock rule: what Facts.Paths[Path] holds gets Right.
+type Rule struct {
+	Path   int
+	Right  landlock.Right
+	Device bool
+	Unix   bool
+}
+
+// Plan is the decision: what the kernel will be told, and what each clause became. It
+// comes from the policy and the facts alone and holds no descriptor.
+type Plan struct {
+	Isolation string // "landlock"
+	Asked     string // "auto", "landlock" or "namespaces"
+	Sources   []policy.Source
+	Notes     []string
+	Clauses   []Clause
+	Refusal   *Refusal // the first reason why nothing may start; nil: it may
+
+	Command []string
+	File    string
+	Env     []string
+	Cwd     string
+
+	Rules    []Rule
+	Landlock landlock.Spec // without its Rules, which need descriptors
+	Seccomp  seccomp.Options
+	Filter   seccomp.Program // of a user's profile, or nothing with seccomp = "none"
+	NoFilter bool
+
+	Limits      []Limit
+	Umask       int
+	Timeout     time.Duration
+	KillAfter   time.Duration
+	OutputLimit int64
+	Cgroup      map[string]string // file → value in the run's own group
+	UseCgroup   bool
+	Identity    *IdentityFact
+	Bounding    bool
+	Terminal    bool
+	Relay       [3]bool
+	HomeKind    string
+	GitConfig   []byte
+}
+
+// Limit is one setrlimit(2) of the program.
+type Limit struct {
+	Resource int
+	Cur, Max uint64
+}
+
+// planner carries the inputs while the clauses are decided one after the other.
+type planner struct {
+	pol   *policy.Policy
+	facts *Facts
+	plan  *Plan
+}
+
+// NewPlan decides what every entry of p becomes with the given facts. It is pure. A plan
+// with a Refusal is complete all the same, so that check can show all of it.
+func NewPlan(p *policy.Policy, f *Facts) *Plan {
+	pl := &Plan{
+		Isolation: "landlock", Asked: "auto", Sources: p.Sources, Notes: slices.Clone(p.Notes),
+		Command: f.Command, File: f.File, Identity: f.Identity, Bounding: f.SetPCap, Terminal: f.Terminal,
+		Relay: f.ReadBack, HomeKind: f.Home.Kind, GitConfig: f.GitConfig,
+		Umask: f.Umask | 0o022,
+	}
+	d := &planner{pol: p, facts: f, plan: pl}
+	d.isolation()
+	d.files()
+	d.network()
+	d.sharing()
+	d.processLimits()
+	d.environment()
+	d.filter()
+	d.identity()
+	d.directory()
+	d.command()
+	return pl
+}
+
+// add appends a clause and remembers the first refusal. A clause that could not be held
+// is open if the operator accepts that by name, else refused.
+func (d *planner) add(c Clause) {
+	if c.State == StateRefused && c.Name != "deny" && d.degraded(c.Name) {
+		c.State, c.Degraded = StateOpen, true
+		for i := range c.Entries {
+			if c.Entries[i].State == StateRefused {
+				c.Entries[i].State = StateOpen
+			}
+		}
+	}
+	d.plan.Clauses = append(d.plan.Clauses, c)
+	if c.State != StateRefused {
+		return
+	}
+	what := c.Requirement
+	for _, e := range c.Entries {
+		if e.State == StateRefused {
+			what = quotePath(e.Value) + ": " + firstOf(e.Note, c.Requirement)
+			break
+		}
+	}
+	d.refuse(&Refusal{Status: StatusRefused, Clause: c.Name, Message: c.Name + ": " + what, Hint: c.Route})
+}
+
+func (d *planner) refuse(r *Refusal) {
+	if d.plan.Refusal == nil {
+		d.plan.Refusal = r
+	}
+}
+
+func (d *planner) degraded(clause string) bool {
+	return slices.ContainsFunc(d.pol.Sandbox.Degraded, func(i policy.Item[string]) bool { return i.V == clause })
+}
+
+// optional reports whether a built-in profile lets a clause go.
+func (d *planner) optional(clause string) bool {
+	return slices.ContainsFunc(d.pol.Optional, func(i policy.Item[string]) bool { return i.V == clause })
+}
+
+func firstOf(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+// worst returns the worse of two states.
+func worst(a, b State) State { return max(a, b) }
+
+// isolation decides how the program is held. Namespaces are not built in yet: auto
+// means landlock, and asking for namespaces is refused rather than replaced.
+func (d *planner) isolation() {
+	if d.pol.Sandbox.Isolation.Set {
+		d.plan.Asked = d.pol.Sandbox.Isolation.V
+	}
+	if d.plan.Asked == "namespaces" {
+		d.refuse(&Refusal{
+			Status: StatusRefused, Message: "isolation namespaces is not available in this version",
+			Hint: "--isolation landlock holds files, network and system calls; brainbox check shows what stays open",
+		})
+	}
+}
+
+// directory decides where the program starts: inside a grant.
+func (d *planner) directory() {
+	f := d.facts
+	if f.Cwd.Err != nil {
+		d.refuse(&Refusal{
+			Status: StatusRefused, Clause: "files", Message: "working directory: " + f.Cwd.Err.Error(),
+			Hint: "--cwd names a folder inside a grant",
+		})
+		return
+	}
+	d.plan.Cwd = f.Cwd.Target
+	for i, w := range f.Wants {
+		if f.Paths[i].Err == nil && w.Right.Grants() && policy.Below(f.Cwd.Target, f.Paths[i].Target) {
+			return
+		}
+	}
+	if d.pol.Sandbox.Cwd != nil {
+		d.refuse(&Refusal{
+			Status: StatusRefused, Clause: "files",
+			Message: "working directory " + quotePath(d.pol.Sandbox.Cwd.Abs) + " lies in no grant",
+			Hint:    "grant it, for example with --ro " + quotePath(d.pol.Sandbox.Cwd.Abs),
+		})
+		return
+	}
+	d.plan.Notes = append(d.plan.Notes, "the current directory "+quotePath(f.Cwd.Target)+
+		" lies in no grant: the program starts in /")
+	d.plan.Cwd = "/"
+}

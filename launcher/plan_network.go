@@ -1,0 +1,123 @@
+package launcher
+
+import (
+	"strconv"
+
+	"brainbox/landlock"
+	"brainbox/policy"
+	"brainbox/seccomp"
+)
+
+// network decides the clauses network, hosts and unix.
+func (d *planner) network() {
+	n, spec := &d.pol.Network, &d.plan.Landlock
+	c := Clause{Name: "network", State: StateEnforced, Mechanism: d.facts.Landlock.Mechanism() + ", seccomp"}
+	mode := n.Mode.V
+	c.Entries = []Entry{{Value: mode.String(), State: StateEnforced, Source: sourceOf(n.Mode.Set, n.Mode.Source)}}
+	switch mode {
+	case policy.NetNone:
+		// seccomp refuses the sockets themselves; Landlock's TCP rules are the second
+		// layer where the kernel has them.
+		spec.Degraded |= landlock.Set(landlock.TCP)
+		if d.facts.Landlock.Used() < landlock.TCP.ABI() {
+			c.Mechanism = "seccomp"
+		}
+	case policy.NetPorts:
+		d.ports(&c)
+	case policy.NetHost:
+		spec.OpenTCP = true
+		d.plan.Seccomp.Network = seccomp.NetHost
+		c.State, c.Mechanism = StateOpen, ""
+		c.Entries[0].State, c.Entries[0].Note = StateOpen, "the host's network, as asked"
+	case policy.NetProxy:
+		// The clause hosts refuses.
+	}
+	d.add(c)
+	d.hosts(mode)
+	d.unixSockets()
+}
+
+// ports decides mode "ports": TCP by port, names by the host's resolver if asked.
+func (d *planner) ports(c *Clause) {
+	n, spec := &d.pol.Network, &d.plan.Landlock
+	d.plan.Seccomp.Network = seccomp.NetPorts
+	d.plan.Seccomp.Listen = len(n.BindTCP) > 0
+	if d.facts.Landlock.Used() < landlock.TCP.ABI() {
+		c.State, c.Requirement = StateRefused, "Landlock ABI 4 (Linux 6.7)"
+		c.Route = "a newer kernel, --net none, or --allow-degraded network for all TCP ports"
+		if d.degraded("network") {
+			spec.Degraded |= landlock.Set(landlock.TCP)
+		}
+	}
+	port := func(verb string, list []policy.Item[uint16], into *[]uint16) {
+		for _, p := range list {
+			*into = append(*into, p.V)
+			c.Entries = append(c.Entries, Entry{
+				Value: verb + " " + strconv.Itoa(int(p.V)), State: c.State, Source: p.Source,
+				Note: "on every address: Landlock rules go by port",
+			})
+		}
+	}
+	port("connect_tcp", n.ConnectTCP, &spec.ConnectTCP)
+	port("bind_tcp", n.BindTCP, &spec.BindTCP)
+	if n.DNS.V == "host" {
+		d.plan.Seccomp.Network = seccomp.NetPortsDNS
+		c.Entries = append(c.Entries, Entry{
+			Value: "dns host", State: StateOpen, Source: n.DNS.Source,
+			Note: "UDP is open: names are resolved by the host's resolver, and data can leave in them",
+		})
+		c.State = worst(c.State, StateOpen)
+	}
+}
+
+func sourceOf(set bool, source int) int {
+	if set {
+		return source
+	}
+	return -1
+}
+
+// hosts refuses names: they need a network namespace and the proxy.
+func (d *planner) hosts(mode policy.NetworkMode) {
+	c := Clause{
+		Name: "hosts", Requirement: "a network namespace, which isolation landlock has not",
+		Route: "--isolation namespaces, or --net ports --connect-tcp 443 for every host on that port",
+	}
+	for _, h := range d.pol.Network.AllowHosts {
+		value := h.V.Name
+		if h.V.Port != 0 {
+			value += ":" + strconv.Itoa(int(h.V.Port))
+		}
+		c.Entries = append(c.Entries, Entry{Value: value, State: StateRefused, Source: h.Source})
+	}
+	if len(c.Entries) > 0 || mode == policy.NetProxy || d.pol.Network.Upstream.Set {
+		c.State = StateRefused
+	}
+	for _, p := range d.pol.Network.Publish {
+		c.Entries = append(c.Entries, Entry{Value: "publish " + strconv.Itoa(int(p.V)), State: StateRefused, Source: p.Source})
+		c.State = StateRefused
+	}
+	d.add(c)
+}
+
+// unixSockets decides Unix sockets by path. Below ABI 9 Landlock does not see connect(2)
+// to one, so the sockets themselves are refused; socketpair(2) stays, without the types
+// that can reach a path (escape matrix IP-21).
+func (d *planner) unixSockets() {
+	c := Clause{Name: "unix", State: StateEnforced, Mechanism: "seccomp: no socket(AF_UNIX)"}
+	byLandlock := d.facts.LandlockErr == nil && d.facts.Landlock.Used() >= landlock.ResolveUnix.ABI()
+	if byLandlock {
+		c.Mechanism = d.facts.Landlock.Mechanism()
+		d.plan.Landlock.ResolveUnixElsewhere = false
+		d.plan.Seccomp.UnixSockets = true
+	}
+	for _, s := range d.pol.Network.Unix {
+		c.Entries = append(c.Entries, Entry{
+			Value: s.Text, Path: s.Abs, Right: "connect", State: StateRefused, Source: s.Source, Optional: s.Optional,
+			Note: "sockets by path cannot be granted in isolation landlock",
+		})
+		c.State, c.Requirement = StateRefused, "isolation namespaces"
+		c.Route = "--isolation namespaces"
+	}
+	d.add(c)
+}

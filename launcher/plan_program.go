@@ -1,0 +1,123 @@
+package launcher
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/policy"
+	"brainbox/seccomp"
+)
+
+// filter decides the clause seccomp.
+func (d *planner) filter() {
+	s := d.pol.Process.Seccomp
+	source := sourceOf(s.Set, s.Source)
+	c := Clause{Name: "seccomp", State: StateEnforced, Mechanism: "seccomp filter"}
+	keepsRoot := d.facts.Place.EUID == 0 && d.facts.Identity == nil
+	d.plan.Seccomp.KeepsRoot = keepsRoot
+	switch s.V.Kind {
+	case "none":
+		d.plan.NoFilter = true
+		c.State, c.Mechanism = StateOpen, ""
+		c.Entries = []Entry{{Value: "none", State: StateOpen, Source: source, Note: "every system call is open, as asked"}}
+		d.withoutDefaultFilter("none")
+	case "file":
+		c.Entries = []Entry{{Value: s.V.File.Text, Path: s.V.File.Abs, State: StateEnforced, Source: source}}
+		if d.facts.SeccompErr != nil {
+			c.State, c.Entries[0].State, c.Entries[0].Note = StateRefused, StateRefused, d.facts.SeccompErr.Error()
+			c.Route = "brainbox policy compile FILE says what is wrong with a profile"
+		}
+		d.plan.Filter = d.facts.Seccomp
+		d.withoutDefaultFilter("a profile of your own")
+	default:
+		c.Entries = []Entry{{Value: "default", State: StateEnforced, Source: source}}
+		if _, err := seccomp.Default(d.plan.Seccomp); err != nil {
+			c.State, c.Requirement = StateRefused, err.Error()
+			c.Route = "--seccomp FILE with an OCI profile for this architecture"
+		}
+	}
+	d.add(c)
+}
+
+// withoutDefaultFilter refuses what only the default filter holds: its rules for sockets
+// and System V objects are part of the clauses network, unix and ipc.
+func (d *planner) withoutDefaultFilter(what string) {
+	for _, name := range [...]string{"network", "unix", "ipc"} {
+		for i := range d.plan.Clauses {
+			c := &d.plan.Clauses[i]
+			if c.Name != name || c.State != StateEnforced || name == "unix" && d.plan.Seccomp.UnixSockets {
+				continue
+			}
+			again := *c
+			again.State, again.Mechanism = StateRefused, ""
+			again.Requirement = "the default seccomp filter, which " + what + " replaces"
+			again.Route = "--seccomp default, or --allow-degraded " + name
+			d.plan.Clauses = append(d.plan.Clauses[:i:i], d.plan.Clauses[i+1:]...)
+			d.add(again)
+			break
+		}
+	}
+}
+
+// identity decides the clause capabilities: nothing is kept, whoever calls.
+func (d *planner) identity() {
+	c := Clause{Name: "capabilities", State: StateEnforced, Mechanism: "capset, no_new_privs"}
+	if d.facts.SetPCap {
+		c.Mechanism = "capset, bounding set, no_new_privs"
+	}
+	if id := d.facts.Identity; id != nil {
+		e := Entry{Value: id.User, State: StateEnforced, Source: d.pol.Sandbox.Identity.Source}
+		if d.facts.Place.EUID != 0 {
+			e.State, e.Note = StateRefused, "only root can become another user"
+			c.State, c.Requirement, c.Route = StateRefused, e.Note, "take identity out, or run as root"
+		}
+		c.Entries = []Entry{e}
+	} else if d.facts.Place.EUID != 0 {
+		c.Entries = []Entry{{Value: "groups", State: StateOpen, Source: -1, Note: "supplementary groups stay: only root can drop them"}}
+	}
+	d.add(c)
+}
+
+// command decides whether the program can be started at all.
+func (d *planner) command() {
+	f := d.facts
+	d.home()
+	if len(f.Command) == 0 {
+		return
+	}
+	name := strconv.Quote(f.Command[0])
+	switch {
+	case errors.Is(f.FileErr, fs.ErrNotExist):
+		d.refuse(&Refusal{Status: StatusNotFound, Message: name + ": command not found", Hint: "looked for it in " + f.Path})
+	case f.FileErr != nil:
+		d.refuse(&Refusal{Status: StatusNotRun, Message: name + ": " + errText(f.FileErr)})
+	}
+}
+
+// home refuses a private home that cannot be one.
+func (d *planner) home() {
+	if d.facts.Home.Err != nil {
+		d.refuse(&Refusal{
+			Status: StatusRefused, Clause: "files", Message: "home: " + d.facts.Home.Err.Error(),
+			Hint: "--home run uses a fresh folder for each run",
+		})
+	}
+}
+
+// NotRunHint says why execve(2) was refused inside, from the plan: no byte of what
+// happened inside is needed.
+func (p *Plan) NotRunHint(errno error) string {
+	if !errors.Is(errno, unix.EACCES) {
+		if errors.Is(errno, unix.ENOEXEC) {
+			return "it is neither a program nor a script that begins with #!"
+		}
+		return ""
+	}
+	if ok, _ := p.Allows(policy.RightExec, resolved(p.File)); ok {
+		return "its interpreter, or a loader that it names, lies in no execute grant"
+	}
+	return "it lies in no execute grant: --rox " + quotePath(p.File) + " would allow it"
+}

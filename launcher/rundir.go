@@ -1,0 +1,187 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// runDir is the private folder of one run: home, tmp, and the canary that the self-test
+// must not be able to write. It is locked while the run lives, so that a later start can
+// tell a living run from a dead one.
+type runDir struct {
+	path      string
+	fd        int // the folder, locked
+	home, tmp int // 0: not made
+	gitConfig int // 0: not made
+}
+
+// newRunName returns a name for a run that no other has.
+func newRunName() (string, error) {
+	var b [8]byte
+	if _, err := unix.Getrandom(b[:], 0); err != nil {
+		return "", os.NewSyscallError("getrandom", err)
+	}
+	return fmt.Sprintf("%x", b[:]), nil
+}
+
+// makeRunDir creates path with the folders that the plan wants, below a base that must be
+// the caller's own and closed to others.
+func makeRunDir(path string, withHome bool, id *IdentityFact) (*runDir, error) {
+	base, err := openBase(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(base)
+	sweep(base, filepath.Dir(path))
+	name := filepath.Base(path)
+	if err := unix.Mkdirat(base, name, 0o700); err != nil {
+		return nil, &fs.PathError{Op: "mkdirat", Path: path, Err: err}
+	}
+	r := &runDir{path: path}
+	if r.fd, err = openFolder(base, name, path); err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(r.fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		r.close()
+		return nil, &fs.PathError{Op: "flock", Path: path, Err: err}
+	}
+	if err := r.fill(withHome, id); err != nil {
+		r.remove()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *runDir) fill(withHome bool, id *IdentityFact) (err error) {
+	if r.tmp, err = r.mkdir("tmp", id); err != nil {
+		return err
+	}
+	if withHome {
+		if r.home, err = r.mkdir("home", id); err != nil {
+			return err
+		}
+	}
+	if id == nil {
+		return r.makeCanary(os.Geteuid(), os.Getegid())
+	}
+	// The program's user must own the canary and reach it: only the kernel's rules may
+	// be what refuses it.
+	return errors.Join(r.makeCanary(int(id.UID), int(id.GID)), unix.Fchmod(r.fd, 0o711))
+}
+
+func (r *runDir) mkdir(name string, id *IdentityFact) (int, error) {
+	if err := unix.Mkdirat(r.fd, name, 0o700); err != nil {
+		return 0, &fs.PathError{Op: "mkdirat", Path: r.path + "/" + name, Err: err}
+	}
+	fd, err := openFolder(r.fd, name, r.path+"/"+name)
+	if err == nil && id != nil {
+		err = unix.Fchown(fd, int(id.UID), int(id.GID))
+	}
+	return fd, err
+}
+
+// openBase opens <base>/brainbox-<uid>, made if it is missing. A folder that somebody
+// else made there, or that others can enter, is refused: it could be watched or swapped.
+func openBase(dir string) (int, error) {
+	mode := uint32(0o700)
+	if os.Geteuid() == 0 {
+		mode = 0o711 // the user that root lets the program become must get through
+	}
+	if err := unix.Mkdir(dir, mode); err != nil && !errors.Is(err, unix.EEXIST) {
+		return -1, &fs.PathError{Op: "mkdir", Path: dir, Err: err}
+	}
+	fd, err := openFolder(unix.AT_FDCWD, dir, dir)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != os.Geteuid() || st.Mode&0o066 != 0 {
+		unix.Close(fd)
+		return -1, &Refusal{
+			Status: StatusRefused, Message: quotePath(dir) + " is not a private folder of yours",
+			Hint: "remove it, or set TMPDIR to a folder of your own",
+		}
+	}
+	return fd, nil
+}
+
+func openFolder(at int, name, path string) (int, error) {
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &fs.PathError{Op: "openat", Path: path, Err: err}
+	}
+	return fd, nil
+}
+
+// sweep removes what runs left behind that were ended by SIGKILL: their lock is free.
+func sweep(base int, dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	names, err := d.Readdirnames(-1)
+	if d.Close() != nil || err != nil {
+		return
+	}
+	for _, name := range names {
+		fd, err := openFolder(base, name, name)
+		if err != nil {
+			continue
+		}
+		if stale(fd) && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			removeTree(dir + "/" + name)
+		}
+		unix.Close(fd)
+	}
+}
+
+// staleAfter is how old an unlocked run must be, in seconds: a run that is being made
+// has no lock for a moment.
+const staleAfter = 60
+
+func stale(fd int) bool {
+	var st unix.Stat_t
+	var now unix.Timespec
+	return unix.Fstat(fd, &st) == nil && unix.ClockGettime(unix.CLOCK_REALTIME, &now) == nil &&
+		now.Sec-st.Mtim.Sec > staleAfter
+}
+
+// removeTree removes a folder with everything in it, read-only folders included (the
+// module cache of go is made of them). It follows no link.
+func removeTree(dir string) {
+	if os.RemoveAll(dir) == nil {
+		return
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	_ = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = root.Close()
+	_ = os.RemoveAll(dir)
+}
+
+// remove ends the run's folder.
+func (r *runDir) remove() {
+	removeTree(r.path)
+	r.close()
+}
+
+func (r *runDir) close() {
+	for _, fd := range []*int{&r.home, &r.tmp, &r.gitConfig, &r.fd} {
+		if *fd > 0 {
+			unix.Close(*fd)
+			*fd = 0
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package launcher
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/policy"
+)
+
+// wants lists every path that a rule will be made of: what is there whatever the
+// policy says, then the policy's own entries, in order.
+func wants(p *policy.Policy, pl *Place) []Want {
+	always := func(path string, r policy.Right, device bool, clause string) Want {
+		return Want{
+			Grant:  policy.Grant{Path: policy.Path{Text: path, Abs: path, Skip: true, Source: -1}, Right: r},
+			Device: device, Always: true, Clause: clause,
+		}
+	}
+	list := make([]Want, 0, len(p.Grants)+10)
+	for _, dev := range [...]string{"null", "zero", "full", "random", "urandom"} {
+		list = append(list, always("/dev/"+dev, policy.RightWrite, false, ""))
+	}
+	list = append(list, always("/dev/tty", policy.RightWrite, true, ""))
+	if tty := ownTerminal(); tty != "" {
+		list = append(list, always(tty, policy.RightWrite, true, ""))
+	}
+	list = append(list, always("/proc", policy.RightRead, false, ""))
+	if mayBeOpen(p, "shared_memory") {
+		list = append(list, always("/dev/shm", policy.RightWrite, false, "shared_memory"))
+	}
+	for _, g := range p.Grants {
+		list = append(list, Want{Grant: g})
+	}
+	for _, dir := range worktreeDirs(pl.Git) {
+		// Only where the checkout itself may be written: its git data then must be, too.
+		if src := writeGrantOver(p, pl.Git); src >= 0 {
+			list = append(list, Want{Grant: policy.Grant{
+				Path: policy.Path{Text: dir, Abs: dir, Skip: true, Source: src}, Right: policy.RightWrite,
+			}})
+		}
+	}
+	return list
+}
+
+// mayBeOpen reports whether a clause may stay open: a built-in profile or the operator
+// says so.
+func mayBeOpen(p *policy.Policy, clause string) bool {
+	is := func(i policy.Item[string]) bool { return i.V == clause }
+	return slices.ContainsFunc(p.Optional, is) || slices.ContainsFunc(p.Sandbox.Degraded, is)
+}
+
+// writeGrantOver returns the source of a write grant that holds dir, or -1.
+func writeGrantOver(p *policy.Policy, dir string) int {
+	for _, g := range p.Grants {
+		if g.Right.Writes() && policy.Below(dir, g.Abs) {
+			return g.Source
+		}
+	}
+	return -1
+}
+
+// ownTerminal is the name of the terminal behind a standard descriptor, or "".
+func ownTerminal() string {
+	for fd := range 3 {
+		if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
+			continue
+		}
+		if name, err := pathOf(fd); err == nil && filepath.IsAbs(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// critical lists what no write grant may hold. Every place counts as it is spelled and
+// as it resolves.
+func critical(p *policy.Policy, pl *Place) []Critical {
+	var list []Critical
+	add := func(path, what string) {
+		if path == "" {
+			return
+		}
+		list = append(list, Critical{path, what})
+		if r := resolved(path); r != path {
+			list = append(list, Critical{r, what})
+		}
+	}
+	add("/", "the root of the file system")
+	add(pl.Home, "the home folder")
+	add(pl.ConfigDir(), "brainbox's configuration")
+	add(pl.StateDir(), "brainbox's state")
+	add(runsDir(pl), "the private folders of other runs")
+	if exe, err := os.Readlink("/proc/self/exe"); err == nil {
+		add(exe, "the running brainbox")
+		add(filepath.Join(filepath.Dir(exe), "../libexec/brainbox"), "brainbox's helpers")
+	}
+	add(lookup(pl.environ, "BRAIN_UI_EXEC_WRAPPER"), "the configured exec wrapper")
+	add(lookup(pl.environ, "BRAIN_UI_EXEC_KILLER"), "the configured exec killer")
+	seen := ""
+	for _, s := range p.Sources {
+		if s.Kind != policy.KindFile && s.Kind != policy.KindExec || s.Name == seen {
+			continue
+		}
+		seen = s.Name
+		if abs, err := filepath.Abs(s.Name); err == nil {
+			add(abs, "a policy file in use")
+		}
+	}
+	return list
+}
