@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brainbox/internal/strictjson"
+	"brainbox/internal/version"
 	"brainbox/policy"
 	"brainbox/seccomp"
 )
@@ -28,7 +29,7 @@ const (
 // linked with a C library and reads what a user wrote, so it is run confined by brainbox
 // itself, with no file, no network and ten seconds; and what it answers is checked by
 // package seccomp's own emulator before it is trusted.
-func CompileProfile(path, version string) (*Compiled, error) {
+func CompileProfile(path string) (*Compiled, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "seccomp profile: " + err.Error(), Hint: "default, none, or an OCI profile"}
@@ -44,7 +45,7 @@ func CompileProfile(path, version string) (*Compiled, error) {
 	if status != 0 {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: quotePath(path) + ": " + firstOf(helperLine(errText), fmt.Sprintf("brainbox-seccomp ended with status %d", status))}
 	}
-	got, err := readCompiled(out, version)
+	got, err := readCompiled(out)
 	if err != nil {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "brainbox-seccomp: " + err.Error()}
 	}
@@ -126,7 +127,7 @@ func collectors() (stdout, stderr *os.File, collect func() (out, errOut []byte),
 }
 
 // readCompiled checks an answer of brainbox-seccomp.
-func readCompiled(text []byte, version string) (*Compiled, error) {
+func readCompiled(text []byte) (*Compiled, error) {
 	v, err := strictjson.Decode(text, strictjson.Limits{})
 	if err != nil {
 		return nil, err
@@ -139,8 +140,8 @@ func readCompiled(text []byte, version string) (*Compiled, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	if protocol != 1 || theirs != version {
-		return nil, fmt.Errorf("it speaks protocol %d of version %q, this is version %q", protocol, theirs, version)
+	if protocol != 1 || theirs != version.String() {
+		return nil, fmt.Errorf("it speaks protocol %d of version %q, this is version %q", protocol, theirs, version.String())
 	}
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -157,6 +158,20 @@ func readCompiled(text []byte, version string) (*Compiled, error) {
 		return nil, err
 	}
 	return &Compiled{Program: p, Dropped: dropped}, nil
+}
+
+// observeSeccomp has the profile that the policy names compiled.
+func (f *Facts) observeSeccomp(p *policy.Policy) {
+	s := p.Process.Seccomp.V
+	if s.Kind != "file" {
+		return
+	}
+	got, err := CompileProfile(s.File.Abs)
+	if err != nil {
+		f.SeccompErr = err
+		return
+	}
+	f.Seccomp, f.SeccompDropped = got.Program, got.Dropped
 }
 
 // startable refuses a filter under which the start itself could not end: the program

@@ -29,19 +29,20 @@ type Facts struct {
 	FileErr error    // why it cannot be run
 	Path    string   // the program's PATH
 
-	Terminal   bool    // a controlling terminal exists
-	ReadBack   [3]bool // standard output or error is a file that could be read through it
-	SetPCap    bool    // CAP_SETPCAP: the bounding set can be dropped
-	Cgroup     CgroupFact
-	Critical   []Critical // places of brainbox itself
-	Identity   *IdentityFact
-	Seccomp    seccomp.Program // of a user's profile
-	SeccompErr error
-	Environ    []string // the caller's
-	EnvFiles   []EnvFile
-	GitConfig  []byte    // the filtered git identity
-	NoFile     [2]uint64 // RLIMIT_NOFILE that the caller was started with
-	Umask      int
+	Terminal       bool    // a controlling terminal exists
+	ReadBack       [3]bool // standard output or error is a file that could be read through it
+	SetPCap        bool    // CAP_SETPCAP: the bounding set can be dropped
+	Cgroup         CgroupFact
+	Critical       []Critical // places of brainbox itself
+	Identity       *IdentityFact
+	Seccomp        seccomp.Program // of a user's profile
+	SeccompErr     error
+	SeccompDropped []string // names that the profile allows and nobody knows
+	Environ        []string // the caller's
+	EnvFiles       []EnvFile
+	GitConfig      []byte    // the filtered git identity
+	NoFile         [2]uint64 // RLIMIT_NOFILE that the caller was started with
+	Umask          int
 }
 
 // Want is one path to look at, and why.

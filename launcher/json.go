@@ -2,13 +2,14 @@ package launcher
 
 import (
 	"brainbox/internal/strictjson"
+	"brainbox/internal/version"
 )
 
 // Schema names the shape of [Plan.JSON].
 const Schema = "brainbox/plan/v1"
 
 // JSON is the plan as check --json prints it (docs/interfaces.md).
-func (p *Plan) JSON(version string) strictjson.Value {
+func (p *Plan) JSON() strictjson.Value {
 	sources := make([]strictjson.Value, 0, len(p.Sources))
 	for _, s := range p.Sources {
 		sources = append(sources, strictjson.Object(
@@ -19,7 +20,7 @@ func (p *Plan) JSON(version string) strictjson.Value {
 	}
 	return strictjson.Object(
 		strictjson.Pair("schema", strictjson.Text(Schema)),
-		strictjson.Pair("version", strictjson.Text(version)),
+		strictjson.Pair("version", strictjson.Text(version.String())),
 		strictjson.Pair("isolation", strictjson.Text(p.Isolation)),
 		strictjson.Pair("asked", strictjson.Text(p.Asked)),
 		strictjson.Pair("fallback", strictjson.Null()),

@@ -52,6 +52,7 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	if req.Exec {
 		f.observeExec(p)
 	}
+	f.observeSeccomp(p)
 	f.Path = searchPath(lookup(pl.environ, "PATH"), f)
 	if len(req.Command) > 0 && req.Exec && (!filepath.IsAbs(req.Command[0]) || filepath.Clean(req.Command[0]) != req.Command[0]) {
 		f.FileErr = &os.PathError{Op: "exec", Path: req.Command[0], Err: unix.EINVAL}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,9 @@ func (d *planner) filter() {
 		if d.facts.SeccompErr != nil {
 			c.State, c.Entries[0].State, c.Entries[0].Note = StateRefused, StateRefused, d.facts.SeccompErr.Error()
 			c.Route = "brainbox policy compile FILE says what is wrong with a profile"
+		}
+		if len(d.facts.SeccompDropped) > 0 {
+			c.Entries[0].Note = "unknown system calls, refused like all that are not listed: " + strings.Join(d.facts.SeccompDropped, " ")
 		}
 		d.plan.Filter = d.facts.Seccomp
 		d.withoutDefaultFilter("a profile of your own")

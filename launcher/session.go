@@ -105,7 +105,7 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 		OutputLimit: s.plan.OutputLimit, Relay: s.plan.Relay, Sanitize: o.Sanitize,
 	}
 	if s.cgroup != nil {
-		job.Cgroup, job.Spawn.Cgroup = s.cgroup.dir, s.cgroup.fd
+		job.Spawn.Cgroup = s.cgroup.fd
 	}
 	return job, nil
 }

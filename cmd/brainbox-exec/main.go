@@ -9,13 +9,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/version"
 	"brainbox/internal/visible"
 	"brainbox/launcher"
 	"brainbox/policy"
 )
-
-// version is set by the linker.
-var version = "0.1.0-dev"
 
 func main() { os.Exit(run(os.Args)) }
 
@@ -27,7 +25,7 @@ func run(args []string) int {
 		_, _ = os.Stdout.WriteString(usage)
 		return 0
 	case len(args) == 2 && args[1] == "--version":
-		_, _ = os.Stdout.WriteString("brainbox-exec " + version + "\n")
+		_, _ = os.Stdout.WriteString("brainbox-exec " + version.String() + "\n")
 		return 0
 	case len(args) < 2 || !strings.HasPrefix(args[1], "/"):
 		return fail(&launcher.Refusal{

@@ -7,12 +7,10 @@ import (
 	"strings"
 
 	"brainbox/internal/killargs"
+	"brainbox/internal/version"
 
 	"golang.org/x/sys/unix"
 )
-
-// version is set by the linker: -X main.version=….
-var version = "devel"
 
 // The exit statuses (contract brainkit §1.6, step 6).
 const (
@@ -51,7 +49,7 @@ func run(args []string, sys system) int {
 		case "--help":
 			return printed(sys.stdout, usage)
 		case "--version":
-			return printed(sys.stdout, "brainbox-kill "+version+"\n")
+			return printed(sys.stdout, "brainbox-kill "+version.String()+"\n")
 		}
 	}
 	if err := signalGroup(args, sys); err != nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"brainbox/internal/version"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -117,7 +119,7 @@ func TestRunRefuses(t *testing.T) {
 
 func TestRunHelp(t *testing.T) {
 	for arg, want := range map[string]string{
-		"--help": "usage: brainbox-kill PGID", "--version": "brainbox-kill " + version,
+		"--help": "usage: brainbox-kill PGID", "--version": "brainbox-kill " + version.String(),
 	} {
 		f := newFakeSystem(thirdUID)
 		if got := run([]string{arg}, f.system); got != 0 || !strings.HasPrefix(f.out.String(), want) || f.errs.Len() != 0 {

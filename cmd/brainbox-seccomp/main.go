@@ -10,11 +10,9 @@ import (
 	"os"
 	"runtime"
 
+	"brainbox/internal/version"
 	"brainbox/seccomp/compile"
 )
-
-// version is set when a release is linked.
-var version = "devel"
 
 // protocol is what this version speaks; the other side names the one it wants.
 const protocol = 1
@@ -63,10 +61,10 @@ func output(args []string, stdin io.Reader) ([]byte, error) {
 			return []byte(usage), nil
 		case "--version":
 			return fmt.Appendf(nil, "brainbox-seccomp %s (protocol %d, libseccomp %s)\n",
-				version, protocol, compile.Version()), nil
+				version.String(), protocol, compile.Version()), nil
 		case fmt.Sprintf("--protocol=%d", protocol):
 		default:
-			return nil, fmt.Errorf("%q: brainbox-seccomp %s takes only --protocol=%d", arg, version, protocol)
+			return nil, fmt.Errorf("%q: brainbox-seccomp %s takes only --protocol=%d", arg, version.String(), protocol)
 		}
 	}
 	profile, err := read(stdin)
@@ -92,7 +90,7 @@ type report struct {
 
 func encode(r compile.Result) ([]byte, error) {
 	text, err := json.Marshal(report{
-		Protocol: protocol, Version: version, Arch: runtime.GOARCH,
+		Protocol: protocol, Version: version.String(), Arch: runtime.GOARCH,
 		BPF:     base64.StdEncoding.EncodeToString(r.Program.Bytes()),
 		Dropped: append([]string{}, r.Dropped...), Libseccomp: r.Library,
 	})

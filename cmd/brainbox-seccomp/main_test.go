@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"brainbox/internal/version"
 	"brainbox/seccomp"
 )
 
@@ -91,7 +92,7 @@ func TestRun(t *testing.T) {
 	}
 	delete(got, "libseccomp")
 	want := map[string]any{
-		"protocol": 1.0, "version": "devel", "arch": runtime.GOARCH, "dropped": []any{"chown32"},
+		"protocol": 1.0, "version": version.String(), "arch": runtime.GOARCH, "dropped": []any{"chown32"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -99,7 +100,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunPrintsVersionAndHelp(t *testing.T) {
-	for arg, want := range map[string]string{"--version": "brainbox-seccomp devel (protocol 1, libseccomp ", "--help": "usage: "} {
+	for arg, want := range map[string]string{"--version": "brainbox-seccomp " + version.String() + " (protocol 1, libseccomp ", "--help": "usage: "} {
 		var stdout, stderr bytes.Buffer
 		if got := run([]string{arg}, nil, &stdout, &stderr); got != 0 || stderr.Len() != 0 {
 			t.Errorf("%s: status = %d, stderr = %q", arg, got, &stderr)

@@ -30,7 +30,7 @@ func checkAction(status *int) cli.ActionFunc {
 			launcher.WalkGrants(p, facts)
 		}
 		if c.Bool("json") {
-			v := p.JSON(version)
+			v := p.JSON()
 			printf(c.App.Writer, "%s", strictjson.AppendLine(nil, &v))
 		} else {
 			printPlan(c, p)

@@ -9,12 +9,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"brainbox/internal/version"
 	"brainbox/launcher"
 	"brainbox/policy"
 )
-
-// version is set by the linker.
-var version = "0.1.0-dev"
 
 func main() { os.Exit(Main(os.Args, os.Stdout, os.Stderr)) }
 
@@ -33,7 +31,7 @@ func newApp(stdout, stderr io.Writer, status *int) *cli.App {
 		Name:                      "brainbox",
 		Usage:                     "run a program that the kernel holds to a policy",
 		UsageText:                 "brainbox run [FLAGS] -- COMMAND [ARG]…",
-		Version:                   version,
+		Version:                   version.String(),
 		HideVersion:               true,
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
@@ -74,7 +72,7 @@ func noVerb(c *cli.Context) error {
 }
 
 func versionAction(c *cli.Context) error {
-	_, err := fmt.Fprintln(c.App.Writer, "brainbox", version)
+	_, err := fmt.Fprintln(c.App.Writer, "brainbox", version.String())
 	return err
 }
 

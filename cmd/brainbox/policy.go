@@ -85,7 +85,7 @@ func compileAction(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return refuse("compile takes one profile", "brainbox policy compile FILE")
 	}
-	got, err := launcher.CompileProfile(c.Args().First(), version)
+	got, err := launcher.CompileProfile(c.Args().First())
 	if err != nil {
 		return err
 	}

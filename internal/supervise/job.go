@@ -22,7 +22,7 @@ type Job struct {
 	Relay       [3]bool // pass descriptor 1 or 2 through a pipe (a file opened for reading too)
 	Sanitize    bool    // escape control characters on the way; implies relaying both
 
-	Cgroup string // directory of the run's own cgroup v2, "" for the walk
+	// Spawn.Cgroup, if set, is also what ends the tree (cgroup.kill); else the walk does.
 }
 
 // Result is how a run ended.

@@ -33,8 +33,8 @@ type run struct {
 // started is called with the program's process number after execve(2) succeeded.
 //
 // An error means that the program never ran (*spawn.Error and others); then nothing
-// is left behind. Run makes the process a subreaper (prctl(2), PR_SET_CHILD_SUBREAPER,
-// Linux 3.4) for good.
+// is left behind. While it runs the process is a subreaper (prctl(2),
+// PR_SET_CHILD_SUBREAPER, Linux 3.4), which execve(2) would keep.
 func Run(job *Job, started func(pid int)) (*Result, error) {
 	// The death signal follows the thread that forks (prctl(2)).
 	runtime.LockOSThread()
@@ -42,6 +42,7 @@ func Run(job *Job, started func(pid int)) (*Result, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl", err)
 	}
+	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
 	r := &run{job: job}
 	if err := r.openRelays(); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"strconv"
 	"time"
@@ -19,8 +18,8 @@ const endWait = 10 * time.Second
 func (r *run) endTree() []Survivor {
 	deadline := time.Now().Add(endWait)
 	for pause := time.Microsecond * 50; ; pause = min(2*pause, 10*time.Millisecond) {
-		if r.job.Cgroup != "" {
-			killCgroup(r.job.Cgroup)
+		if r.job.Spawn.Cgroup > 0 {
+			killCgroup(r.job.Spawn.Cgroup)
 		}
 		left := 0
 		for _, p := range descendants(os.Getpid()) {
@@ -151,14 +150,12 @@ func (p process) stat() (parent int, state byte) {
 }
 
 // killCgroup ends all processes of the run's cgroup at once, forks in flight included
-// (cgroup v2 cgroup.kill, Linux 5.14).
-func killCgroup(dir string) {
-	f, err := os.OpenFile(dir+"/cgroup.kill", os.O_WRONLY, 0)
+// (cgroup v2 cgroup.kill, Linux 5.14). Where that fails the walk goes on.
+func killCgroup(dir int) {
+	fd, err := unix.Openat(dir, "cgroup.kill", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	_, err = f.WriteString("1")
-	if cerr := f.Close(); errors.Join(err, cerr) != nil {
-		return // the walk goes on
-	}
+	_, _ = unix.Write(fd, []byte("1"))
+	unix.Close(fd)
 }
