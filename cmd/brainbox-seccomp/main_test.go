@@ -27,9 +27,9 @@ func TestRunRefuses(t *testing.T) {
 		args                []string
 	}{
 		{"nothing on standard input", "", "brainbox: seccomp: standard input is empty\n", nil},
-		{"another protocol", small, `brainbox: seccomp: "--protocol=2": brainbox-seccomp devel takes only --protocol=1` + "\n",
+		{"another protocol", small, `brainbox: seccomp: "--protocol=2": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
 			[]string{"--protocol=2"}},
-		{"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp devel takes only --protocol=1` + "\n",
+		{"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
 			[]string{"x\x1b.json"}},
 		{"an array", "[]", "brainbox: seccomp: the profile is not a JSON object\n", nil},
 		{"a broken text", small[:40], "brainbox: seccomp: unexpected EOF\n", nil},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"brainbox/internal/remote"
 	"brainbox/internal/version"
 	"brainbox/launcher"
 	"brainbox/policy"
@@ -54,6 +55,7 @@ func commands(status *int) []*cli.Command {
 		},
 		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
 		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(status)},
+		{Name: "spawn", Hidden: true, Action: spawnAction},
 		{Name: "version", Usage: "print the version", Action: versionAction},
 	}
 	for _, c := range list {
@@ -75,6 +77,9 @@ func versionAction(c *cli.Context) error {
 	_, err := fmt.Fprintln(c.App.Writer, "brainbox", version.String())
 	return err
 }
+
+// spawnAction serves a library's host on descriptor 3 (docs/interfaces.md).
+func spawnAction(*cli.Context) error { return remote.Serve(3, version.String()) }
 
 func usageError(_ *cli.Context, err error, _ bool) error {
 	return refuse(err.Error(), "brainbox --help and brainbox VERB --help list the flags")

@@ -22,6 +22,8 @@ type Job struct {
 	Relay       [3]bool // pass descriptor 1 or 2 through a pipe (a file opened for reading too)
 	Sanitize    bool    // escape control characters on the way; implies relaying both
 
+	Signals <-chan syscall.Signal // what a host sends to the program; nil: nothing
+
 	// Spawn.Cgroup, if set, is also what ends the tree (cgroup.kill); else the walk does.
 }
 

@@ -24,6 +24,8 @@ func (r *run) forward() (stop func()) {
 			select {
 			case s := <-ch:
 				r.pass(s)
+			case s := <-r.job.Signals:
+				r.signal(s)
 			case <-done:
 				return
 			}

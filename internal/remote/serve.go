@@ -1,0 +1,154 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/strictjson"
+	"brainbox/internal/supervise"
+)
+
+// Serve answers a host on descriptor fd until it closes its end. It is the whole work of
+// `brainbox spawn`.
+func Serve(fd int, version string) error {
+	if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_SEQPACKET {
+		return fmt.Errorf("remote: descriptor %d is not a socketpair of a host", fd)
+	}
+	unix.CloseOnExec(fd)
+	l := &link{fd}
+	if err := l.greet(version); err != nil {
+		return err
+	}
+	s := &server{link: l, packets: make(chan packet), ended: make(chan error, 1)}
+	go s.read()
+	for {
+		p, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = s.run(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// greet exchanges greetings; both must name this protocol and this version.
+func (l *link) greet(version string) error {
+	if err := l.send(greeting(version)); err != nil {
+		return err
+	}
+	p, err := l.receive()
+	if err != nil {
+		return err
+	}
+	closeAll(p.fds)
+	v, err := strictjson.Decode(p.data, strictjson.Limits{})
+	if err != nil {
+		return err
+	}
+	f := strictjson.BindLenient(v)
+	protocol, theirs := f.String("protocol"), f.String("version")
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if protocol != Protocol || theirs != version {
+		return fmt.Errorf("remote: the other side speaks %q of version %q, this is %q of version %q", protocol, theirs, Protocol, version)
+	}
+	return nil
+}
+
+// server reads in one goroutine, so that the end of the host is seen during a run too.
+type server struct {
+	link    *link
+	packets chan packet
+	ended   chan error
+}
+
+func (s *server) read() {
+	for {
+		p, err := s.link.receive()
+		if err != nil {
+			s.ended <- err
+			close(s.packets)
+			return
+		}
+		s.packets <- p
+	}
+}
+
+func (s *server) next() (packet, error) {
+	p, ok := <-s.packets
+	if !ok {
+		return packet{}, <-s.ended
+	}
+	return p, nil
+}
+
+// run carries out the job that p announces.
+func (s *server) run(p packet) error {
+	closeAll(p.fds)
+	h, err := decodeHeader(p.data)
+	if err != nil {
+		return err
+	}
+	job, fds, err := receiveJob(h, s.next)
+	if err != nil {
+		return err
+	}
+	signals, over := make(chan syscall.Signal), make(chan struct{})
+	job.Signals = signals
+	watched := make(chan error, 1)
+	go func() { watched <- s.watch(signals, over) }()
+	res, err := supervise.Run(job, func(pid int) {
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			_ = s.link.send(startedEvent(pid), fd)
+			unix.Close(fd)
+		}
+	})
+	close(over)
+	closeAll(fds)
+	if werr := <-watched; werr != nil {
+		return werr
+	}
+	if err != nil {
+		return s.link.send(refusedEvent(err))
+	}
+	return s.link.send(exitedEvent(res))
+}
+
+// watch passes the host's signals on during a run. When the host has gone, or says
+// something else, the program is killed.
+func (s *server) watch(signals chan<- syscall.Signal, over <-chan struct{}) error {
+	deliver := func(sig syscall.Signal) {
+		select {
+		case signals <- sig:
+		case <-over:
+		}
+	}
+	for {
+		select {
+		case <-over:
+			return nil
+		case p, ok := <-s.packets:
+			if !ok {
+				deliver(unix.SIGKILL)
+				<-over
+				return <-s.ended
+			}
+			closeAll(p.fds)
+			if len(p.data) != 2 || p.data[0] != 's' || p.data[1] == 0 || p.data[1] > 64 {
+				deliver(unix.SIGKILL)
+				<-over
+				return fmt.Errorf("remote: something else than a signal during a run")
+			}
+			deliver(syscall.Signal(p.data[1]))
+		}
+	}
+}

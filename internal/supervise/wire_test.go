@@ -1,0 +1,81 @@
+package supervise
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/spawn"
+)
+
+func fullJob() *Job {
+	return &Job{
+		Spawn: spawn.Request{
+			Path: "/bin/\xffodd", Argv: []string{"a", "", "b\nc"}, Env: []string{"A=\xfe", "B="},
+			Filter: []unix.SockFilter{{Code: 6, Jt: 1, Jf: 2, K: 0x7fff0000}}, Umask: 0o22,
+			Limits:   []spawn.Limit{{Resource: 4, Cur: 0, Max: ^uint64(0)}},
+			Identity: &spawn.Identity{UID: 10002, GID: 10003, Groups: []uint32{7}}, Bounding: true,
+			Probes:  []spawn.Probe{{Name: "x", Nr: 257, Args: [6]uintptr{^uintptr(99)}, Path: "/c", PathArg: 1, Errnos: []syscall.Errno{13, 2}}},
+			Ruleset: 13, Dir: 14, Cgroup: 15, Stdio: [3]int{10, 11, 12}, Pass: []spawn.Pass{{From: 16, To: 5}},
+			Session: true, DieWithParent: true,
+		},
+		Timeout: time.Second, KillAfter: 2 * time.Second, OutputLimit: 5, Relay: [3]bool{false, true, false}, Sanitize: true,
+	}
+}
+
+func TestJobsSurviveTheWire(t *testing.T) {
+	for _, want := range []*Job{
+		fullJob(),
+		{Spawn: spawn.Request{Path: "/x", Argv: []string{"x"}, Stdio: [3]int{1, 2, 3}, Session: true, DieWithParent: true}},
+	} {
+		text, fds := want.Encode()
+		got, err := Decode(text, fds)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(spawn.Request{})); diff != "" {
+			t.Errorf("a job changed on the wire (-sent +received):\n%s", diff)
+		}
+		again, _ := got.Encode()
+		if string(again) != string(text) {
+			t.Errorf("the text is not canonical:\n%s\n%s", text, again)
+		}
+	}
+}
+
+func TestDecodeRefusesTheWrongNumberOfDescriptors(t *testing.T) {
+	text, fds := fullJob().Encode()
+	if _, err := Decode(text, fds); err != nil { // positive control
+		t.Fatal(err)
+	}
+	if _, err := Decode(text, fds[:len(fds)-1]); err == nil {
+		t.Error("one too few: accepted")
+	}
+	if _, err := Decode(text, append(fds, 99)); err == nil {
+		t.Error("one too many: accepted")
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	text, _ := fullJob().Encode()
+	f.Add(text, 7)
+	f.Add([]byte(`{}`), 3)
+	f.Fuzz(func(t *testing.T, text []byte, n int) {
+		fds := make([]int, max(0, min(n, 64)))
+		for i := range fds {
+			fds[i] = 10 + i
+		}
+		j, err := Decode(text, fds)
+		if err != nil {
+			return
+		}
+		again, back := j.Encode()
+		if k, err := Decode(again, back); err != nil || !cmp.Equal(j, k, cmpopts.IgnoreUnexported(spawn.Request{}), cmpopts.EquateEmpty()) {
+			t.Errorf("an accepted job does not come back: %v", err)
+		}
+	})
+}

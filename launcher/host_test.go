@@ -1,0 +1,172 @@
+package launcher
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/policy"
+)
+
+// hostDir builds the brainbox command once for the tests of a Host.
+var hostDir = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "brainbox-host-test-")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", dir+"/brainbox", "brainbox/cmd/brainbox")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.New(string(out))
+	}
+	return dir, nil
+})
+
+func newHost(t *testing.T) *Host {
+	t.Helper()
+	dir, err := hostDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := NewHost(HostOptions{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// planFor decides on /bin/sh -c script with the system folders and w writable.
+func planFor(t *testing.T, w, script string) (*Facts, *Plan) {
+	t.Helper()
+	place, err := Look([]string{"PATH=/usr/bin:/bin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place.Cwd = w
+	flags := policy.NewFlagLayer()
+	if err := flags.AddGrant("--rwx", w, policy.RightWriteExec); err != nil {
+		t.Fatal(err)
+	}
+	layers, err := policy.Layers("minimal", nil, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Resolve(policy.Input{Vars: place.Vars()}, layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Observe(p, place, Request{Command: []string{"/bin/sh", "-c", script}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f, NewPlan(p, f)
+}
+
+func startWith(t *testing.T, h *Host, w, script string) (*Session, *Facts) {
+	t.Helper()
+	f, p := planFor(t, w, script)
+	s, err := h.Start(p, f, Options{Stdio: [3]int{0, 2, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, f
+}
+
+func TestHostRunsConfined(t *testing.T) {
+	h := newHost(t)
+	for range 3 { // the spawner is used again
+		w, out := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(out+"/secret", []byte("s"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, f := startWith(t, h, w, "cat "+out+"/secret >got 2>/dev/null; echo ok >ok; grep Seccomp: /proc/self/status >st; exit 5")
+		res, err := s.Wait()
+		if err != nil || res.Status != 5 {
+			t.Fatalf("Wait = %+v, %v; want status 5", res, err)
+		}
+		got, _ := os.ReadFile(w + "/got")
+		ok, _ := os.ReadFile(w + "/ok")
+		st, _ := os.ReadFile(w + "/st")
+		if len(got) != 0 || string(ok) != "ok\n" || !strings.Contains(string(st), "2") {
+			t.Errorf("got %q, ok %q, status %q", got, ok, st)
+		}
+		if _, err := os.Stat(f.RunDir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the run's folder is left: %v", err)
+		}
+	}
+	if n := len(h.idle); n != 1 {
+		t.Errorf("%d idle spawners, want 1", n)
+	}
+}
+
+func TestHostSignals(t *testing.T) {
+	h := newHost(t)
+	w := t.TempDir()
+	s, _ := startWith(t, h, w, "trap 'exit 9' TERM; echo >ready; while :; do sleep 0.01; done")
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if _, err := os.Stat(w + "/ready"); err == nil || time.Now().After(deadline) {
+			break
+		}
+	}
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := s.Wait(); err != nil || res.Status != 9 {
+		t.Errorf("Wait = %+v, %v; want status 9", res, err)
+	}
+}
+
+func TestHostTellsAFailedStart(t *testing.T) {
+	h := newHost(t)
+	f, p := planFor(t, t.TempDir(), "")
+	p.File = "/usr" // a folder: execve says EACCES
+	_, err := h.Start(p, f, Options{Stdio: [3]int{0, 2, 2}})
+	var r *Refusal
+	if !errors.As(err, &r) || r.Status != StatusNotRun {
+		t.Errorf("Start: %v, want status 126", err)
+	}
+	if _, err := os.Stat(f.RunDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the run's folder is left: %v", err)
+	}
+}
+
+// TestHostEndsWithItsCaller closes the host's end in the middle of a run: the program and
+// its daemons must end.
+func TestHostEndsWithItsCaller(t *testing.T) {
+	h := newHost(t)
+	w := t.TempDir()
+	s, _ := startWith(t, h, w, "setsid sleep 1000 & echo $! >daemon; echo $$ >leader; wait")
+	defer s.session.close()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if b, _ := os.ReadFile(w + "/leader"); len(b) > 0 {
+			break
+		}
+	}
+	leader := s.PidFD
+	if err := s.spawner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fds := []unix.PollFd{{Fd: int32(leader.Fd()), Events: unix.POLLIN}}
+	if n, err := unix.Poll(fds, 10_000); err != nil || n != 1 {
+		t.Error("the program outlives its host")
+	}
+	daemon, _ := os.ReadFile(w + "/daemon")
+	pid := strings.TrimSpace(string(daemon))
+	if st, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil && pid != "" && !strings.Contains(string(st), ") Z") {
+		t.Errorf("daemon %s outlives its host: %s", pid, st)
+	}
+}
