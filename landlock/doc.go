@@ -29,7 +29,8 @@
 // Importing landlock/syscall adds no package initialisation (GODEBUG=inittrace=1
 // lists none) and no byte to a static binary that already has x/sys/unix, as
 // the linker leaves psx out; importing package landlock adds 276 KiB and one
-// initialisation of about 20 µs.
+// initialisation of about 20 µs. With held descriptors Build takes about 3 µs a
+// rule and allocates nothing (BenchmarkBuild has both).
 //
 // # Limits
 //
@@ -47,13 +48,7 @@
 // gain a right, as from write to write-execute. Below ABI 2 every rename and
 // link between folders is refused. A rule follows the inode, not the name.
 //
-<<<<<<< HEAD
-// A program with CAP_MKNOD leaves a character device 0:0 where it renames with
-// RENAME_WHITEOUT inside a write grant: the kernel asks no Landlock right for it.
-// Such a device cannot be opened; dropping the capability or seccomp prevents it.
-=======
 // renameat2 with RENAME_WHITEOUT leaves a character device 0:0 inside a write
 // grant, for any user: the kernel asks neither for MAKE_CHAR nor for CAP_MKNOD.
 // It cannot be opened (ENXIO); seccomp is what can refuse the flag.
->>>>>>> 06b817c (landlock: build rulesets from held descriptors)
 package landlock

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -161,6 +162,17 @@ func TestInChildOfASubtest(t *testing.T) {
 func TestExactlyOneOfRootAndUser(t *testing.T) {
 	if root, user := tryRoot() == nil, tryUser() == nil; root == user {
 		t.Errorf("root is %v and user is %v", root, user)
+	}
+}
+
+// TestUserOfTheHarness holds when internal/cmd/testas says which user it is.
+func TestUserOfTheHarness(t *testing.T) {
+	want := os.Getenv("BRAINBOX_TEST_UID")
+	if want == "" {
+		t.Skip("not started by internal/cmd/testas")
+	}
+	if got := strconv.Itoa(os.Getuid()); got != want || os.Geteuid() != os.Getuid() {
+		t.Errorf("uid %s, effective %d, want %s", got, os.Geteuid(), want)
 	}
 }
 

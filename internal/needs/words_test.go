@@ -7,7 +7,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	const unknown, number = "needs: BRAINBOX_TEST_MUST_RUN: unknown word ", " has no ABI number"
+	const variable, number = "needs: BRAINBOX_TEST_MUST_RUN: ", " has no ABI number"
+	const unknown = variable + "unknown word "
 	tests := []struct {
 		name, value string
 		want        demands
@@ -16,9 +17,9 @@ func TestParse(t *testing.T) {
 		{"an unknown word fails", "seccomp,secomp", demands{}, unknown + `"secomp"`},
 		{"a word in capitals is unknown", "ROOT", demands{}, unknown + `"ROOT"`},
 		{"landlock without a number is unknown", "landlock", demands{}, unknown + `"landlock"`},
-		{"landlock with an empty number fails", "landlock:", demands{}, "needs: BRAINBOX_TEST_MUST_RUN: " + `"landlock:"` + number},
-		{"landlock with ABI 0 fails", "landlock:0", demands{}, "needs: BRAINBOX_TEST_MUST_RUN: " + `"landlock:0"` + number},
-		{"landlock with a word fails", "landlock:x", demands{}, "needs: BRAINBOX_TEST_MUST_RUN: " + `"landlock:x"` + number},
+		{"landlock with an empty number fails", "landlock:", demands{}, variable + `"landlock:"` + number},
+		{"landlock with ABI 0 fails", "landlock:0", demands{}, variable + `"landlock:0"` + number},
+		{"landlock with a word fails", "landlock:x", demands{}, variable + `"landlock:x"` + number},
 		{"nothing demands nothing", "", demands{}, ""},
 		{"the highest ABI counts", "landlock:3,landlock:7", demands{abi: 7}, ""},
 		{"commas and spaces separate", "root, git  tty,", demands{words: []string{"root", "git", "tty"}}, ""},
