@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"brainbox/internal/strictjson"
 	"brainbox/internal/version"
 	"brainbox/seccomp"
 )
@@ -32,16 +33,19 @@ func TestRunRefuses(t *testing.T) {
 		{"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
 			[]string{"x\x1b.json"}},
 		{"an array", "[]", "brainbox: seccomp: the profile is not a JSON object\n", nil},
-		{"a broken text", small[:40], "brainbox: seccomp: unexpected EOF\n", nil},
-		{"a second object", small + small, "brainbox: seccomp: something follows the profile\n", nil},
+		{"a broken text", small[:40], "brainbox: seccomp: strictjson: not_json at byte 40: unexpected end\n", nil},
+		{"a second object", small + small, "brainbox: seccomp: strictjson: not_json at byte 125: text after the value\n", nil},
 		{"an unknown key", `{"x\u001b":1}`, `brainbox: seccomp: unknown key "x\x1b"` + "\n", nil},
 		{"a key in the wrong object", `{"names":[]}`, `brainbox: seccomp: json: unknown field "names"` + "\n", nil},
 		{"a key in other letters", `{"DefaultAction":"SCMP_ACT_ALLOW"}`,
 			`brainbox: seccomp: unknown key "DefaultAction"` + "\n", nil},
 		{"a key twice", `{"syscalls":[{"names":["read"],"action":"SCMP_ACT_ERRNO","action":"SCMP_ACT_ALLOW"}]}`,
-			`brainbox: seccomp: key given twice: "action"` + "\n", nil},
-		{"invalid UTF-8", "{\"defaultAction\":\"\xff\"}", "brainbox: seccomp: the profile is not UTF-8\n", nil},
-		{"more than 1 MiB", small + strings.Repeat(" ", maxProfile), "brainbox: seccomp: the profile is longer than 1 MiB\n", nil},
+			"brainbox: seccomp: strictjson: duplicate_key at byte 57: field action: key occurs twice in one object\n", nil},
+		{"a key twice that is a terminal's command", `{"\u001b[2J":1,"\u001b[2J":1}`,
+			`brainbox: seccomp: strictjson: duplicate_key at byte 15: field \u{1b}[2J: key occurs twice in one object` + "\n", nil},
+		{"invalid UTF-8", "{\"defaultAction\":\"\xff\"}", "brainbox: seccomp: strictjson: encoding_invalid at byte 18: not UTF-8\n", nil},
+		{"more than 1 MiB", small + strings.Repeat(" ", maxProfile), "brainbox: seccomp: strictjson: frame_too_large at byte " +
+			"1048576: longer than the limit\n", nil},
 		{"what can not be honoured", `{"defaultAction":"SCMP_ACT_NOTIFY"}`, "brainbox: seccomp: compile: this profile " +
 			"can not be honoured: defaultAction: SCMP_ACT_NOTIFY needs a listener\n", nil},
 	}
@@ -137,7 +141,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(err)
 		}
 		q, err := parse(again)
-		if err != nil && !errors.Is(err, errTooLong) {
+		var large *strictjson.Error
+		if err != nil && !errors.As(err, &large) { // it has grown over a limit
 			t.Fatalf("parse(%s) = %v", again, err)
 		}
 		if q != nil && !cmp.Equal(p.DefaultAction, q.DefaultAction) {

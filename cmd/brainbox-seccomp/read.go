@@ -8,22 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"brainbox/internal/strictjson"
 )
 
 // maxProfile is the largest profile in bytes.
 const maxProfile = 1 << 20
 
 var (
-	errEmpty    = errors.New("standard input is empty")
-	errTooLong  = errors.New("the profile is longer than 1 MiB")
-	errEncoding = errors.New("the profile is not UTF-8")
-	errTrailing = errors.New("something follows the profile")
-	errObject   = errors.New("the profile is not a JSON object")
-	errKey      = errors.New("unknown key")
-	errTwice    = errors.New("key given twice")
+	errEmpty  = errors.New("standard input is empty")
+	errObject = errors.New("the profile is not a JSON object")
+	errKey    = errors.New("unknown key")
 )
 
 // read reads one profile and nothing else.
@@ -35,16 +32,21 @@ func read(r io.Reader) (*specs.LinuxSeccomp, error) {
 	return parse(text)
 }
 
+// parse decodes a profile twice: strictjson refuses what the reflecting decoder
+// would take without a word (a key given twice, of which the last would count,
+// text behind the object), and the latter knows which key belongs where.
 func parse(text []byte) (*specs.LinuxSeccomp, error) {
-	switch {
-	case len(text) == 0:
+	if len(text) == 0 {
 		return nil, errEmpty
-	case len(text) > maxProfile:
-		return nil, errTooLong
-	case !utf8.Valid(text):
-		return nil, errEncoding
 	}
-	if err := checkKeys(text); err != nil {
+	root, err := strictjson.Decode(text, strictjson.Limits{Bytes: maxProfile})
+	if err != nil {
+		return nil, err
+	}
+	if root.Kind != strictjson.KindObject {
+		return nil, errObject
+	}
+	if err := checkKeys(root); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -53,67 +55,24 @@ func parse(text []byte) (*specs.LinuxSeccomp, error) {
 	if err := d.Decode(&p); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errTrailing
-	}
 	return &p, nil
 }
 
-// checkKeys refuses what the decoder would take without a word: a key twice, of
-// which the last would count, and a key in other letters, which it would match.
-func checkKeys(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	var open []object // innermost last; an array has no keys
-	for first := true; ; first = false {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) && !first {
-			return nil
-		}
-		if err != nil {
+// checkKeys refuses a key in other letters, which encoding/json would match.
+func checkKeys(v *strictjson.Value) error {
+	for i := range v.Items {
+		if err := checkKeys(&v.Items[i]); err != nil {
 			return err
 		}
-		if first && token != json.Delim('{') {
-			return errObject
+	}
+	for i := range v.Members {
+		if !isKey(v.Members[i].Key) {
+			return fmt.Errorf("%w %q", errKey, v.Members[i].Key)
 		}
-		if len(open) > 0 {
-			if err := open[len(open)-1].take(token); err != nil {
-				return err
-			}
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, object{keys: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, object{})
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:len(open)-1]
+		if err := checkKeys(&v.Members[i].Value); err != nil {
+			return err
 		}
 	}
-}
-
-// object is an object or an array whose end is not read yet.
-type object struct {
-	keys    map[string]bool // nil for an array
-	pending bool            // a key was read, its value comes next
-}
-
-// take looks at the next token in the object.
-func (o *object) take(token json.Token) error {
-	if o.keys == nil || token == json.Delim('}') {
-		return nil
-	}
-	if o.pending {
-		o.pending = false
-		return nil
-	}
-	key, ok := token.(string)
-	if !ok || !isKey(key) {
-		return fmt.Errorf("%w %q", errKey, key)
-	}
-	if o.keys[key] {
-		return fmt.Errorf("%w: %q", errTwice, key)
-	}
-	o.keys[key], o.pending = true, true
 	return nil
 }
 
