@@ -38,8 +38,9 @@ func (a Action) runs() bool {
 	switch a & actionMask {
 	case Allow, Log, Trace, Notify:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // String returns the action in words: "allow", "errno EPERM", "kill process".
@@ -62,9 +63,10 @@ func (a Action) String() string {
 		return "log"
 	case Allow:
 		return "allow"
+	default:
+		// The kernel treats what it does not know as KILL_PROCESS (Linux 4.14).
+		return "kill process (unknown action 0x" + strconv.FormatUint(uint64(a), 16) + ")"
 	}
-	// The kernel treats what it does not know as KILL_PROCESS (Linux 4.14).
-	return "kill process (unknown action 0x" + strconv.FormatUint(uint64(a), 16) + ")"
 }
 
 // errnoName names the errors that profiles use; the table of golang.org/x/sys

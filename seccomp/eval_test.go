@@ -87,8 +87,14 @@ func FuzzEval(f *testing.F) {
 		f.Add(p.Bytes(), uint64(7))
 	}
 	mixed := Program{
-		{Code: opLdAbs, K: 16}, {Code: opSt, K: 1}, {Code: opLdxMem, K: 1}, {Code: classAlu | aluDiv | srcX},
-		{Code: classAlu | aluXor, K: 5}, {Code: opTax}, {Code: opTxa}, {Code: opRetA},
+		{Code: opLdAbs, K: 16},
+		{Code: opSt, K: 1},
+		{Code: opLdxMem, K: 1},
+		{Code: classAlu | aluDiv | srcX},
+		{Code: classAlu | aluXor, K: 5},
+		{Code: opTax},
+		{Code: opTxa},
+		{Code: opRetA},
 	}
 	f.Add(mixed.Bytes(), uint64(9))
 	f.Fuzz(func(t *testing.T, b []byte, seed uint64) {

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"brainbox/internal/strictjson"
 	"brainbox/internal/version"
 	"brainbox/seccomp"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const small = `{"defaultAction":"SCMP_ACT_ERRNO","defaultErrnoRet":38,
@@ -28,21 +28,31 @@ func TestRunRefuses(t *testing.T) {
 		args                []string
 	}{
 		{"nothing on standard input", "", "brainbox: seccomp: standard input is empty\n", nil},
-		{"another protocol", small, `brainbox: seccomp: "--protocol=2": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
-			[]string{"--protocol=2"}},
-		{"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
-			[]string{"x\x1b.json"}},
+		{
+			"another protocol", small, `brainbox: seccomp: "--protocol=2": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
+			[]string{"--protocol=2"},
+		},
+		{
+			"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
+			[]string{"x\x1b.json"},
+		},
 		{"an array", "[]", "brainbox: seccomp: the profile is not a JSON object\n", nil},
 		{"a broken text", small[:40], "brainbox: seccomp: strictjson: not_json at byte 40: unexpected end\n", nil},
 		{"a second object", small + small, "brainbox: seccomp: strictjson: not_json at byte 125: text after the value\n", nil},
 		{"an unknown key", `{"x\u001b":1}`, `brainbox: seccomp: unknown key "x\x1b"` + "\n", nil},
 		{"a key in the wrong object", `{"names":[]}`, `brainbox: seccomp: json: unknown field "names"` + "\n", nil},
-		{"a key in other letters", `{"DefaultAction":"SCMP_ACT_ALLOW"}`,
-			`brainbox: seccomp: unknown key "DefaultAction"` + "\n", nil},
-		{"a key twice", `{"syscalls":[{"names":["read"],"action":"SCMP_ACT_ERRNO","action":"SCMP_ACT_ALLOW"}]}`,
-			"brainbox: seccomp: strictjson: duplicate_key at byte 57: field action: key occurs twice in one object\n", nil},
-		{"a key twice that is a terminal's command", `{"\u001b[2J":1,"\u001b[2J":1}`,
-			`brainbox: seccomp: strictjson: duplicate_key at byte 15: field \u{1b}[2J: key occurs twice in one object` + "\n", nil},
+		{
+			"a key in other letters", `{"DefaultAction":"SCMP_ACT_ALLOW"}`,
+			`brainbox: seccomp: unknown key "DefaultAction"` + "\n", nil,
+		},
+		{
+			"a key twice", `{"syscalls":[{"names":["read"],"action":"SCMP_ACT_ERRNO","action":"SCMP_ACT_ALLOW"}]}`,
+			"brainbox: seccomp: strictjson: duplicate_key at byte 57: field action: key occurs twice in one object\n", nil,
+		},
+		{
+			"a key twice that is a terminal's command", `{"\u001b[2J":1,"\u001b[2J":1}`,
+			`brainbox: seccomp: strictjson: duplicate_key at byte 15: field \u{1b}[2J: key occurs twice in one object` + "\n", nil,
+		},
 		{"invalid UTF-8", "{\"defaultAction\":\"\xff\"}", "brainbox: seccomp: strictjson: encoding_invalid at byte 18: not UTF-8\n", nil},
 		{"more than 1 MiB", small + strings.Repeat(" ", maxProfile), "brainbox: seccomp: strictjson: frame_too_large at byte " +
 			"1048576: longer than the limit\n", nil},

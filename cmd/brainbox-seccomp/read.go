@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/internal/strictjson"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // maxProfile is the largest profile in bytes.

@@ -9,11 +9,11 @@ import (
 	"os"
 	"runtime"
 
+	"brainbox/seccomp"
+
 	"github.com/opencontainers/runtime-spec/specs-go"
 	libseccomp "github.com/seccomp/libseccomp-golang"
 	"golang.org/x/sys/unix"
-
-	"brainbox/seccomp"
 )
 
 // Result is a compiled profile.
@@ -130,8 +130,9 @@ func native(a seccomp.Action) libseccomp.ScmpAction {
 		return libseccomp.ActTrap
 	case seccomp.KillThread:
 		return libseccomp.ActKillThread
+	default:
+		return libseccomp.ActKillProcess
 	}
-	return libseccomp.ActKillProcess
 }
 
 // operator returns the library's form of an operator that plan let through.

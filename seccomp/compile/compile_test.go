@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	moby "github.com/moby/profiles/seccomp"
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
 	"brainbox/seccomp/profile"
 	"brainbox/seccomp/tree"
+
+	moby "github.com/moby/profiles/seccomp"
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // TestLibseccompDecidesAsTheSearchTree compiles the default profile of every

@@ -3,9 +3,9 @@ package compile
 import (
 	"math"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // unambiguous returns the rules that differ from the default action, once no two
@@ -63,9 +63,10 @@ func holds(c specs.LinuxSeccompArg, v uint64) bool {
 		return v&c.Value == c.ValueTwo
 	case specs.OpNotEqual:
 		return v != c.Value
+	default:
+		lo, hi, ok := between(c)
+		return ok && lo <= v && v <= hi
 	}
-	lo, hi, ok := between(c)
-	return ok && lo <= v && v <= hi
 }
 
 // between returns the values that meet an order comparison; ok is false for
@@ -82,6 +83,7 @@ func between(c specs.LinuxSeccompArg) (lo, hi uint64, ok bool) {
 		return c.Value, math.MaxUint64, true
 	case specs.OpGreaterThan:
 		return c.Value + 1, math.MaxUint64, c.Value < math.MaxUint64
+	default:
+		return 0, 0, false
 	}
-	return 0, 0, false
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // ErrProfile is wrapped by every error that says that a profile can not be
@@ -138,8 +138,9 @@ func action(field string, a specs.LinuxSeccompAction, errnoField string, errno *
 		return 0, refuse(field, "%s needs a listener", a)
 	case specs.ActTrace:
 		return 0, refuse(field, "%s would let a tracer inside decide", a)
+	default:
+		return 0, refuse(field, "unknown action %q", string(a))
 	}
-	return 0, refuse(field, "unknown action %q", string(a))
 }
 
 // checkArgs refuses conditions that libseccomp would take for others.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"brainbox/seccomp"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/runtime-spec/specs-go"
-
-	"brainbox/seccomp"
 )
 
 func parse(t testing.TB, text string) *specs.LinuxSeccomp {

@@ -1,9 +1,9 @@
 package profile
 
 import (
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // Modes (linux/stat.h) and open flags (asm-generic/fcntl.h); these flags have
@@ -70,10 +70,10 @@ func fileGroups() []Group {
 		},
 		Why: "Landlock does not rule them; cp, tar and rsync accept this answer",
 	}, {
-		Name: "set-user-id bit", Calls: []string{"chmod", "fchmod"}, rules: anyBit(1, sISUID, eperm),
+		Name: "set-user-id bit", Calls: []string{"chmod", "fchmod"}, rules: anyBit(1, sISUID),
 		Does: "EPERM with mode & 04000", Why: "leaves a set-user-id file for others; 02000 is needed on folders",
 	}, {
-		Name: "set-user-id bit by folder", Calls: []string{"fchmodat", "fchmodat2"}, rules: anyBit(2, sISUID, eperm),
+		Name: "set-user-id bit by folder", Calls: []string{"fchmodat", "fchmodat2"}, rules: anyBit(2, sISUID),
 		Does: "EPERM with mode & 04000", Why: "as chmod",
 	}, {
 		Name: "device nodes", Calls: []string{"mknod"}, rules: mknodRules(1),
@@ -97,10 +97,10 @@ func fileGroups() []Group {
 	}}
 }
 
-// anyBit is the ruler of [bitRules].
-func anyBit(arg uint, mask uint32, v verdict) ruler {
+// anyBit is the ruler of [bitRules] that answers EPERM.
+func anyBit(arg uint, mask uint32) ruler {
 	return func(calls []string, _ seccomp.Options) []specs.LinuxSyscall {
-		return bitRules(calls, arg, mask, v)
+		return bitRules(calls, arg, mask, eperm)
 	}
 }
 

@@ -37,11 +37,11 @@ func kernelGroups() []Group {
 		Name: "new clone", Calls: []string{"clone3"}, Does: "ENOSYS", rules: always(enosys),
 		Why: "its flags lie in memory, where a filter can not look; libraries fall back to clone",
 	}, {
-		Name: "new namespaces by clone", Calls: []string{"clone"}, rules: anyBit(0, newNamespaces, eperm),
+		Name: "new namespaces by clone", Calls: []string{"clone"}, rules: anyBit(0, newNamespaces),
 		Does: "EPERM with any CLONE_NEW flag",
 		Why:  "a user namespace opens mounts, chroot and netfilter, which Landlock does not stop",
 	}, {
-		Name: "new namespaces by unshare", Calls: []string{"unshare"}, rules: anyBit(0, newNamespaces|newTime, eperm),
+		Name: "new namespaces by unshare", Calls: []string{"unshare"}, rules: anyBit(0, newNamespaces|newTime),
 		Does: "EPERM with any CLONE_NEW flag", Why: "as clone; CLONE_FS and CLONE_FILES stay",
 	}, {
 		Name: "other namespaces", Calls: []string{"setns"}, Does: "EPERM", rules: always(eperm), Why: "as clone",

@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"slices"
 
+	"brainbox/seccomp"
+
 	moby "github.com/moby/profiles/seccomp"
 	"github.com/opencontainers/runtime-spec/specs-go"
-
-	"brainbox/seccomp"
 )
 
 var errName = errors.New("no architecture has this system call")

@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // The errors the profile answers with (asm-generic/errno.h): the same numbers

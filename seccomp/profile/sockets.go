@@ -1,9 +1,9 @@
 package profile
 
 import (
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // Families, types and protocols (linux/socket.h, linux/net.h, linux/in.h).
@@ -68,8 +68,9 @@ func mayListen(o seccomp.Options) bool {
 		return true
 	case seccomp.NetNone:
 		return unixSockets(o)
+	default:
+		return o.Listen
 	}
-	return o.Listen
 }
 
 func mayBind(o seccomp.Options) bool { return o.Network != seccomp.NetNone || unixSockets(o) }
@@ -79,7 +80,7 @@ func fastopenRules(flags uint) ruler {
 		if o.Network == seccomp.NetHost {
 			return always(allow)(calls, o)
 		}
-		return anyBit(flags, msgFastopen, eperm)(calls, o)
+		return anyBit(flags, msgFastopen)(calls, o)
 	}
 }
 
@@ -97,8 +98,9 @@ func protocols(family uint32, n seccomp.Network) map[uint32][]uint32 {
 		return map[uint32][]uint32{sockStream: tcp, sockDgram: {0, ipprotoUDP}}
 	case seccomp.NetHost:
 		return map[uint32][]uint32{sockStream: tcp, sockDgram: {0, icmp, ipprotoUDP}}
+	default:
+		return nil
 	}
-	return nil
 }
 
 func socketRules(calls []string, o seccomp.Options) []specs.LinuxSyscall {

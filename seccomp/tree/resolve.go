@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"brainbox/seccomp"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 var (
