@@ -52,6 +52,9 @@ func arguments(rules []Rule, limit int, try func([6]uint64)) {
 	for _, rule := range rules {
 		try(rule.meet(r))
 	}
+	if len(rules) == 0 {
+		return
+	}
 	for range limit {
 		args := rules[r.IntN(len(rules))].meet(r)
 		if i := r.IntN(8); i < len(args) {
