@@ -173,12 +173,16 @@ func socketProbes() []probe {
 		{"IP-17", "socketpair", []uintptr{unix.AF_UNIX, unix.SOCK_SEQPACKET, 0, 0}, free},
 		{"IP-18", "socketpair", []uintptr{unix.AF_TIPC, unix.SOCK_STREAM, 0, 0}, refused("EAFNOSUPPORT")},
 	}
-	for _, proto := range []uintptr{unix.NETLINK_AUDIT, unix.NETLINK_KOBJECT_UEVENT, unix.NETLINK_SOCK_DIAG,
-		unix.NETLINK_NETFILTER, unix.NETLINK_GENERIC} {
+	for _, proto := range []uintptr{
+		unix.NETLINK_AUDIT, unix.NETLINK_KOBJECT_UEVENT, unix.NETLINK_SOCK_DIAG,
+		unix.NETLINK_NETFILTER, unix.NETLINK_GENERIC,
+	} {
 		all = append(all, probe{"IP-19", "socket", []uintptr{unix.AF_NETLINK, unix.SOCK_RAW, proto}, eperm})
 	}
-	for _, af := range []uintptr{unix.AF_VSOCK, unix.AF_ALG, unix.AF_PACKET, unix.AF_KEY, unix.AF_XDP, unix.AF_CAN,
-		unix.AF_BLUETOOTH, unix.AF_RDS, unix.AF_TIPC, unix.AF_SMC, unix.AF_QIPCRTR} {
+	for _, af := range []uintptr{
+		unix.AF_VSOCK, unix.AF_ALG, unix.AF_PACKET, unix.AF_KEY, unix.AF_XDP, unix.AF_CAN,
+		unix.AF_BLUETOOTH, unix.AF_RDS, unix.AF_TIPC, unix.AF_SMC, unix.AF_QIPCRTR,
+	} {
 		all = append(all, probe{"IP-18", "socket", []uintptr{af, unix.SOCK_STREAM, 0}, family})
 		all = append(all, probe{"IP-18", "socket", []uintptr{af, unix.SOCK_RAW, 0}, family})
 	}
