@@ -1,32 +1,16 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // collapse drops entries that say the same twice. The first one's provenance is
 // kept, unless a later one asks for more: what an operator requires is not made
 // optional by a profile that has it too, and a flag counts as a flag.
 func (m *merger) collapse() {
-	type key struct {
-		abs   string
-		right Right
-	}
 	out := m.out
-	at := make(map[key]int, len(out.Grants))
-	kept := out.Grants[:0]
-	for _, g := range out.Grants {
-		i, seen := at[key{g.Abs, g.Right}]
-		if !seen {
-			at[key{g.Abs, g.Right}] = len(kept)
-			kept = append(kept, g)
-			continue
-		}
-		later := g.Right.Grants() && out.Sources[g.Source].Kind > out.Sources[kept[i].Source].Kind
-		kept[i].Path = stricter(kept[i].Path, g.Path)
-		if later { // Nest settles entries of one path by kind
-			kept[i].Text, kept[i].Literal, kept[i].Source = g.Text, g.Literal, g.Source
-		}
-	}
-	out.Grants = kept
+	m.collapseGrants()
 	out.Network.Unix = uniquePaths(out.Network.Unix)
 	out.Env.Files = uniquePaths(out.Env.Files)
 	out.Sandbox.AllowProtected = uniquePaths(out.Sandbox.AllowProtected)
@@ -44,6 +28,51 @@ func (m *merger) collapse() {
 	if len(out.Gate.Confirm) > 0 {
 		out.Gate.NoConfirm = Value[bool]{}
 	}
+}
+
+// collapseGrants sorts indexes rather than hashing paths: it runs at every start.
+func (m *merger) collapseGrants() {
+	grants := m.out.Grants
+	order := make([]int32, len(grants))
+	for i := range order {
+		order[i] = int32(i) //nolint:gosec // a policy is at most 1 MiB of text, read at most 64 times
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		if c := strings.Compare(grants[a].Abs, grants[b].Abs); c != 0 {
+			return c
+		}
+		if c := int(grants[a].Right) - int(grants[b].Right); c != 0 {
+			return c
+		}
+		return int(a - b)
+	})
+	var drop []int32
+	for i := 1; i < len(order); i++ {
+		first, g := &grants[order[i-1]], grants[order[i]]
+		if first.Abs != g.Abs || first.Right != g.Right {
+			continue
+		}
+		later := g.Right.Grants() && m.out.Sources[g.Source].Kind > m.out.Sources[first.Source].Kind
+		first.Path = stricter(first.Path, g.Path)
+		if later { // Nest settles entries of one path by kind
+			first.Text, first.Literal, first.Source = g.Text, g.Literal, g.Source
+		}
+		drop = append(drop, order[i])
+		order[i] = order[i-1]
+	}
+	if drop == nil {
+		return
+	}
+	slices.Sort(drop)
+	kept := grants[:0]
+	for i, g := range grants {
+		if len(drop) > 0 && drop[0] == int32(i) { //nolint:gosec // as above
+			drop = drop[1:]
+			continue
+		}
+		kept = append(kept, g)
+	}
+	m.out.Grants = kept
 }
 
 func stricter(a, b Path) Path {

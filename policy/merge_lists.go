@@ -2,7 +2,9 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // expand fills p.Abs and moves its source; keep is false if the path has no
@@ -53,7 +55,11 @@ func (m *merger) appendPaths(l *Layer, key string, dst *[]Path, paths []Path, ba
 // lists appends every list of l.
 func (m *merger) lists(l *Layer, base int) error {
 	p, out := &l.Policy, m.out
+	out.Grants = slices.Grow(out.Grants, len(p.Grants))
 	for _, g := range p.Grants {
+		if l.Kind == KindProfile && m.in.Vars.Git == m.in.Vars.Cwd && strings.HasPrefix(g.Text, "@git/") {
+			continue // every profile says the same of @cwd
+		}
 		q, keep, err := m.expand(l, "filesystem."+g.Right.String(), g.Path, base)
 		if err != nil {
 			return err

@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // Builtin returns a new copy of a built-in profile. Profiles are Go data, so
 // that starting costs no parsing. What is there whatever the policy (the devices,
 // /proc, a private HOME and TMPDIR) is added by package launcher and is in none
@@ -23,6 +25,7 @@ type profile struct{ l *Layer }
 func newProfile(name string) profile {
 	l := &Layer{Kind: KindProfile, Name: name}
 	l.Policy.Sources = []Source{{Kind: KindProfile, Name: name}}
+	l.Policy.Grants = make([]Grant, 0, 192) // the default has 187
 	l.Policy.Network.Mode = Value[NetworkMode]{V: NetNone, Set: true}
 	l.Policy.Process.Seccomp = Value[Seccomp]{V: Seccomp{Kind: "default"}, Set: true}
 	return profile{l}
@@ -30,9 +33,12 @@ func newProfile(name string) profile {
 
 // grant adds paths below dir; what is absent stays absent.
 func (p profile) grant(r Right, dir string, names ...string) {
-	for _, name := range names {
+	all := dir + strings.Join(names, "\x00"+dir) // one allocation for all of them
+	for range names {
+		var text string
+		text, all, _ = strings.Cut(all, "\x00")
 		p.l.Policy.Grants = append(p.l.Policy.Grants, Grant{
-			Path:  Path{Text: dir + name, Skip: true, Optional: r == RightProtect},
+			Path:  Path{Text: text, Skip: true, Optional: r == RightProtect},
 			Right: r,
 		})
 	}
