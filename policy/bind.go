@@ -33,7 +33,13 @@ func (b *binder) fail(n *node, key, msg, hint string) {
 	b.failAt(n.line, n.col, key, msg, hint)
 }
 
+// maxErrors is how many errors of one text are kept.
+const maxErrors = 50
+
 func (b *binder) failAt(line, col int, key, msg, hint string) {
+	if len(b.errs) == maxErrors {
+		return
+	}
 	b.errs = append(b.errs, &Error{Source: b.where(line, col), Key: key, Msg: msg, Hint: hint})
 }
 
@@ -212,6 +218,8 @@ func (b *binder) list(key string, n *node, each func(*node)) {
 	switch {
 	case n.kind == nodeText:
 		each(n)
+	case n.kind == nodeArray && !n.tables && len(n.items) > maxKeys:
+		b.tooLong(key, n)
 	case n.kind == nodeArray && !n.tables:
 		if len(n.items) == 0 {
 			b.l.empty = append(b.l.empty, key)
@@ -223,6 +231,10 @@ func (b *binder) list(key string, n *node, each func(*node)) {
 		hint := "write " + key[strings.LastIndexByte(key, '.')+1:] + ` = ["…"]`
 		b.wrongType(n, key, "a list", hint)
 	}
+}
+
+func (b *binder) tooLong(key string, n *node) {
+	b.fail(n, key, key+" has more than "+strconv.Itoa(maxKeys)+" elements", "name folders rather than files")
 }
 
 // scalar sets dst from the text of n.

@@ -27,6 +27,10 @@ func (b *binder) gate(key, name string, n *node) {
 			b.wrongType(n, key, "a list of tables", "write [[gate.rule]]")
 			return
 		}
+		if len(n.items) > maxKeys {
+			b.tooLong(key, n)
+			return
+		}
 		for _, item := range n.items {
 			b.rule(key, item, &g.Rules)
 		}

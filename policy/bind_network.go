@@ -40,7 +40,8 @@ func (b *binder) network(key, name string, n *node) {
 func (b *binder) parseMode(s string) (NetworkMode, error) {
 	m, err := ParseNetworkMode(s)
 	if err == nil && m == NetProxy && b.l.Kind == KindExec {
-		return m, flawf("`brainbox run` enforces it", "exec.toml cannot hold network mode \"proxy\": nothing supervises the program")
+		return m, flawf("`brainbox run` enforces it",
+			"exec.toml cannot hold network mode \"proxy\": nothing supervises the program")
 	}
 	return m, err
 }

@@ -30,6 +30,9 @@ type removal struct {
 // only narrow. name is what errors call it. The error is an *Error or Errors,
 // every one with line and column.
 func Parse(kind SourceKind, name string, text []byte) (*Layer, error) {
+	if kind == KindProfile || kind == KindFlag {
+		return nil, &Error{Source: Source{Kind: kind, Name: name}, Msg: "neither profiles nor flags are read from a text"}
+	}
 	l := &Layer{Kind: kind, Name: name}
 	tree, bad := readTree(text)
 	if bad != nil {

@@ -147,14 +147,14 @@ func (m *merger) load(l *Layer, ext Item[string], chain []string) (*Layer, error
 	if !path.IsAbs(name) {
 		name = path.Join(path.Dir(l.Name), name)
 	}
+	way := printable(strings.Join(append(chain[:len(chain):len(chain)], name), " → "))
 	for _, c := range chain {
 		if path.Clean(c) == path.Clean(name) {
-			return fail("extends itself: "+printable(strings.Join(append(chain[:len(chain):len(chain)], name), " → ")), "", nil)
+			return fail("extends itself: "+way, "", nil)
 		}
 	}
-	if len(chain) >= maxExtends {
-		return fail("more than "+strconv.Itoa(maxExtends)+" files extend each other: "+
-			printable(strings.Join(append(chain[:len(chain):len(chain)], name), " → ")), "", nil)
+	if len(chain) > maxExtends {
+		return fail("more than "+strconv.Itoa(maxExtends)+" files extend each other: "+way, "", nil)
 	}
 	if m.read++; m.read > maxRead {
 		return fail("more than "+strconv.Itoa(maxRead)+" extended files", "", nil)

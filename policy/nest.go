@@ -194,7 +194,8 @@ func nestOne(e Entry, outer may, deny, protect bool) Nested {
 	}
 	if outer.exec && !e.Right.Execs() {
 		n.NoExec = true
-		n.Note = strings.TrimPrefix(n.Note+"; no-exec inside an executable grant: in isolation landlock the rights add up", "; ")
+		const note = "no-exec inside an executable grant: in isolation landlock the rights add up"
+		n.Note = strings.TrimPrefix(n.Note+"; "+note, "; ")
 	}
 	return n
 }

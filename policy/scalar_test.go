@@ -63,7 +63,10 @@ func TestParseCountAndCPU(t *testing.T) {
 			t.Errorf("ParseCPU(%q) = %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "0.00", "-1", "+1", "1.", ".5", "1.555", "1e3", "inf", "nan", "4097", "99999999999"} {
+	for _, text := range []string{
+		"", "0", "0.00", "-1", "+1", "1.", ".5", "1.555", "1e3", "inf", "nan", "4097",
+		"99999999999",
+	} {
 		if got, err := ParseCPU(text); err == nil {
 			t.Errorf("ParseCPU(%q) = %q, want an error", text, got)
 		}
@@ -98,7 +101,8 @@ func TestParseHost(t *testing.T) {
 	for _, text := range []string{
 		"", "*", "*.", "*.*.org", "a*.org", "*:443", ".", "a..b", ".a", "a.", "-a.org", "a-.org",
 		"example.org:", "example.org:0", "example.org:x", ":443", "http://example.org", "example.org/x",
-		"[2001:db8::1", "[example.org]:443", "[]:1", "[::1]443", "[::1]:", "::zz", "fe80::1%eth0", "127.1", "1.2.3.4.5", "0x7f.1",
+		"[2001:db8::1", "[example.org]:443", "[]:1", "[::1]443", "[::1]:", "::zz", "fe80::1%eth0", "127.1",
+		"1.2.3.4.5", "0x7f.1",
 		"bücher.example", "exa mple.org", "a@b.org", "a,b.org", "\x00", "192.0.2.256",
 	} {
 		if got, err := ParseHost(text); err == nil {
