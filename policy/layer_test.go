@@ -52,7 +52,9 @@ func TestFlagsShareKeys(t *testing.T) {
 	if seen != len(values) {
 		t.Errorf("%d keys set, want %d", seen, len(values))
 	}
-	for _, key := range []string{"", "version", "extends", "filesystem", "filesystem.remove", "filesystem.remove.read", "x.y", "."} {
+	for _, key := range []string{
+		"", "version", "extends", "filesystem", "filesystem.remove", "filesystem.remove.read", "x.y", ".",
+	} {
 		if err := NewFlagLayer().Set(key, "--x", "1"); err == nil {
 			t.Errorf("Set(%q) is accepted", key)
 		}
@@ -164,6 +166,29 @@ func TestErrorCauses(t *testing.T) {
 	p, err := Resolve(Input{Vars: Vars{Cwd: "/x"}}, skipped)
 	if err != nil || len(p.Grants) != 0 {
 		t.Errorf("@git outside a checkout, to be skipped: %v, %v", p, err)
+	}
+}
+
+func TestResolveRefusesLayers(t *testing.T) {
+	parse := func(kind SourceKind) *Layer {
+		l, err := Parse(kind, "p.toml", []byte("version = 1\nfilesystem.write = [\"/\"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	in := Input{Vars: testVars()}
+	if _, err := Resolve(in, parse(KindProject)); err == nil {
+		t.Error("a project file grants")
+	}
+	if _, err := Resolve(in, parse(KindExec), NewFlagLayer()); err == nil {
+		t.Error("exec.toml is merged with flags")
+	}
+	if _, err := Resolve(in, parse(KindExec)); err != nil {
+		t.Errorf("exec.toml alone: %v", err)
+	}
+	if _, err := Resolve(in, parse(KindFile), NewFlagLayer()); err != nil {
+		t.Errorf("a file and flags: %v", err)
 	}
 }
 

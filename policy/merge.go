@@ -77,6 +77,9 @@ func Layers(profile string, file, flags *Layer) ([]*Layer, error) {
 func Resolve(in Input, layers ...*Layer) (*Policy, error) {
 	m := &merger{in: in, out: &Policy{}}
 	for _, l := range layers {
+		if err := joins(l, len(layers)); err != nil {
+			return nil, err
+		}
 		if err := m.apply(l, reach{}, nil); err != nil { // nothing extends it
 			return nil, err
 		}
@@ -87,6 +90,18 @@ func Resolve(in Input, layers ...*Layer) (*Policy, error) {
 	}
 	m.compact()
 	return m.out, nil
+}
+
+// joins refuses a layer that may not be merged with n-1 others.
+func joins(l *Layer, n int) error {
+	src := Source{Kind: l.Kind, Name: l.Name}
+	switch {
+	case l.Kind == KindProject:
+		return &Error{Source: src, Msg: "a project file grants nothing", Hint: "Narrow applies it"}
+	case l.Kind == KindExec && n > 1:
+		return &Error{Source: src, Msg: "exec.toml is not merged with any other policy"}
+	}
+	return nil
 }
 
 type merger struct {

@@ -80,23 +80,42 @@ func (m *merger) takeBackGrant(l *Layer, r removal, abs string, from int) error 
 	if err != nil {
 		return m.removeError(l, r, err.Error())
 	}
-	grants := m.out.Grants
-	from = min(from, len(grants))
-	other := RightNone
-	rest := slices.DeleteFunc(grants[from:], func(g Grant) bool {
-		if g.Abs == abs && g.Right != right {
+	from = min(from, len(m.out.Grants))
+	kept := m.out.Grants[:from]
+	found, other := false, RightNone
+	for _, g := range m.out.Grants[from:] {
+		switch left := lessRight(g.Right, right); {
+		case g.Abs != abs:
+		case g.Right == right:
+			found = true
+			continue
+		case left != RightNone:
+			g.Right, found = left, true
+		default:
 			other = g.Right
 		}
-		return g.Abs == abs && g.Right == right
-	})
-	if from+len(rest) < len(grants) {
-		m.out.Grants = grants[:from+len(rest)]
-		return nil
+		kept = append(kept, g)
 	}
-	if other != RightNone {
+	m.out.Grants = kept
+	switch {
+	case found:
+		return nil
+	case other != RightNone:
 		return m.removeError(l, r, strconv.Quote(r.text)+" is an entry of "+other.String()+", not of "+right.String())
 	}
 	return m.removeError(l, r, "")
+}
+
+// lessRight returns what is left of a write_exec entry from which write or exec
+// is taken, or RightNone for any other pair.
+func lessRight(have, take Right) Right {
+	switch {
+	case have == RightWriteExec && take == RightWrite:
+		return RightExec
+	case have == RightWriteExec && take == RightExec:
+		return RightWrite
+	}
+	return RightNone
 }
 
 func (m *merger) removeError(l *Layer, r removal, msg string) error {
