@@ -119,27 +119,35 @@ func (b *binder) onePath(key string, n *node, needed bool, dst **Path) {
 func (b *binder) remove(key string, n *node) {
 	b.list("remove", n, func(n *node) {
 		r := removal{key: key}
+		var ok bool
+		var bad error
 		switch key {
 		case "network.connect_tcp", "network.bind_tcp", "network.publish":
-			text, ok := b.number(key, n)
-			if !ok {
-				return
+			if r.text, ok = b.number(key, n); ok {
+				_, bad = ParsePort(r.text)
 			}
-			r.text = text
-		case "network.allow_hosts", "env.allow", "env.set":
-			text, ok := b.str(key, n)
-			if !ok {
-				return
+		case "network.allow_hosts":
+			if r.text, ok = b.str(key, n); ok {
+				_, bad = ParseHost(r.text)
 			}
-			r.text = text
+		case "env.allow":
+			if r.text, ok = b.str(key, n); ok {
+				_, bad = ParseEnvPattern(r.text)
+			}
+		case "env.set":
+			if r.text, ok = b.str(key, n); ok {
+				_, bad = ParseEnvName(r.text)
+			}
 		default:
-			p, ok := b.path(key, n, false)
-			if !ok {
-				return
-			}
-			r.path, r.text = p, p.Text
+			r.path, ok = b.path(key, n, false)
+			r.text = r.path.Text
 		}
-		r.source = b.source(n)
-		b.l.removes = append(b.l.removes, r)
+		switch {
+		case bad != nil:
+			b.failWith(n, key, bad)
+		case ok:
+			r.source = b.source(n)
+			b.l.removes = append(b.l.removes, r)
+		}
 	})
 }

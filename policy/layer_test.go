@@ -202,3 +202,41 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestNoValue has every path of the language report a variable without a value,
+// with its place.
+func TestNoValue(t *testing.T) {
+	for _, line := range []string{
+		`filesystem.read = ["@git"]`,
+		`filesystem.remove.read = ["@git"]`,
+		`network.unix = ["@git"]`,
+		`env.files = ["@git"]`,
+		`env.ca_bundle = "@git"`,
+		`process.seccomp = "@git/s.json"`,
+		`sandbox.home = "@git/home"`,
+		`sandbox.cwd = "@git"`,
+		`sandbox.allow_protected = ["@git"]`,
+		`bridge.envelope = "@git"`,
+		`bridge.roots = { a = "@git" }`,
+	} {
+		l, err := Parse(KindFile, "p.toml", []byte("version = 1\n"+line+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		v := testVars()
+		v.Git = ""
+		_, err = Resolve(Input{Vars: v}, l)
+		var one *Error
+		if !errors.As(err, &one) || one.Source.Line != 2 || one.Source.Column < 14 || one.Key == "" {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	project, err := Parse(KindProject, "p.toml", []byte("version = 1\nfilesystem.deny = [\"@git\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Narrow(&Policy{}, project, Input{}); !errors.Is(err, ErrNoValue) {
+		t.Errorf("a project's deny without a value: %v", err)
+	}
+}

@@ -66,7 +66,7 @@ func TestDefaultShowsNoSecret(t *testing.T) {
 			t.Fatalf("no profile %q", name)
 		}
 		v := testVars()
-		v.Cwd, v.Git = "/work", "/work"
+		v.Cwd, v.Git = "/srv/x", "/srv/x"
 		p, err := Resolve(Input{Vars: v}, l)
 		if err != nil {
 			t.Fatal(err)
