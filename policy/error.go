@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -130,4 +131,22 @@ func oneOf(words []string) string {
 		quoted[i] = strconv.Quote(w)
 	}
 	return "one of " + strings.Join(quoted, ", ")
+}
+
+// Hint returns what would be right instead, for the first *Error in err or for
+// what CheckPath, Expand or one of the Parse functions of single values
+// returned; else "".
+func Hint(err error) string {
+	var e *Error
+	var f *flaw
+	var nv *novalue
+	switch {
+	case errors.As(err, &e):
+		return e.Hint
+	case errors.As(err, &nv):
+		return nv.hint
+	case errors.As(err, &f):
+		return f.hint
+	}
+	return ""
 }

@@ -192,6 +192,22 @@ func TestResolveRefusesLayers(t *testing.T) {
 	}
 }
 
+func TestHint(t *testing.T) {
+	_, size := ParseSize("2G")
+	_, value := Expand(KindFile, "@git", Vars{})
+	_, text := Parse(KindFile, "p", []byte("version = 2\nx = 1\n"))
+	for _, err := range []error{
+		size, value, text, CheckPath(KindFile, "*"), NewFlagLayer().Set("process.pids", "--pids", "x"),
+	} {
+		if err == nil || Hint(err) == "" {
+			t.Errorf("%v has no hint", err)
+		}
+	}
+	if Hint(nil) != "" || Hint(fs.ErrNotExist) != "" {
+		t.Error("a hint from nowhere")
+	}
+}
+
 func TestNearest(t *testing.T) {
 	for got, want := range map[string]string{
 		"wirte": "write", "reed": "read", "write-exec": "write_exec", "x": "", "zzzzzz": "", "": "",

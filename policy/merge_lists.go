@@ -19,16 +19,7 @@ func (m *merger) expand(l *Layer, key string, p Path, base int) (out Path, keep 
 	if p.Skip && errors.Is(bad, ErrNoValue) {
 		return p, false, nil
 	}
-	e := &Error{Source: src, Key: key, Msg: bad.Error(), Err: bad}
-	var f *flaw
-	var nv *novalue
-	switch {
-	case errors.As(bad, &nv):
-		e.Hint = nv.hint
-	case errors.As(bad, &f):
-		e.Hint = f.hint
-	}
-	return p, false, e
+	return p, false, &Error{Source: src, Key: key, Msg: bad.Error(), Hint: Hint(bad), Err: bad}
 }
 
 func moved[T any](items []Item[T], base int) []Item[T] {
