@@ -130,7 +130,7 @@ type wrapForeign struct {
 func wrapForeignHost(t *testing.T) {
 	args := os.Args[len(os.Args)-2:]
 	w := wrapThrough(args[0], "")
-	w.grace = 50 * time.Millisecond
+	w.grace, w.killGrace = 2*time.Second, 50*time.Millisecond
 	proc := wrapSpawn(t, w, args[1])
 	got := wrapForeign{Host: os.Getuid(), Leader: Survivor{PID: proc.PID()}, Child: Survivor{PID: proc.ready(t)}}
 	got.Leader.UID, got.Child.UID = killRealUID(got.Leader.PID), killRealUID(got.Child.PID)

@@ -54,7 +54,7 @@ func wrapScript(t *testing.T, name, text string) string {
 func wrapThrough(wrapper, killer string) *ExecWrapper {
 	return &ExecWrapper{
 		wrapper: wrapper, killer: killer, path: HostPath{dirs: []string{"/usr/bin", "/bin"}},
-		grace: wrapPatience, helperLimit: wrapPatience,
+		grace: wrapPatience, killGrace: wrapPatience, helperLimit: wrapPatience,
 	}
 }
 

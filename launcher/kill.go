@@ -74,7 +74,8 @@ type KillOptions struct {
 	Wrapper     string        // the wrapper that the process was started through
 	Killer      string        // the helper to call; "" goes the unprivileged way
 	HelperLimit time.Duration // how long one call of the helper may take; 0 is 5 s
-	Grace       time.Duration // how long a group has to end after a signal; 0 is 5 s
+	Grace       time.Duration // how long a group has to end after TERM or INT; 0 is 5 s
+	KillGrace   time.Duration // the same after KILL; 0 is 5 s
 }
 
 // KillMechanism names what reached the process last.

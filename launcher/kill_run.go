@@ -50,6 +50,9 @@ func newKillRun(proc *WrappedProcess, how KillOptions, t *Teardown, onFailure fu
 	if how.Grace <= 0 {
 		how.Grace = killDefaultLimit
 	}
+	if how.KillGrace <= 0 {
+		how.KillGrace = killDefaultLimit
+	}
 	return &killRun{
 		target: killProcess{proc}, how: how, pgid: proc.pid, killer: how.Killer, teardown: t,
 		reporter: killReporter{sink: onFailure, limit: how.HelperLimit},
@@ -111,13 +114,13 @@ func (r *killRun) round(sig KillSignal) bool {
 		return r.unprivileged(sig)
 	}
 	if r.started == nil && !r.target.held() {
-		return r.verify() // X3: the killer too goes by the number
+		return r.verify(sig) // X3: the killer too goes by the number
 	}
 	err := r.callKiller(sig)
 	r.receipt().Mechanism = KillByHelper
 	if err == nil {
 		r.claimed = true
-		return r.verify()
+		return r.verify(sig)
 	}
 	killer := r.killer
 	r.killer = ""
@@ -145,12 +148,12 @@ func (r *killRun) callKiller(sig KillSignal) error {
 // unprivileged is step D.
 func (r *killRun) unprivileged(sig KillSignal) bool {
 	if !r.target.held() {
-		return r.verify() // X3: never a number whose leader was reaped
+		return r.verify(sig) // X3: never a number whose leader was reaped
 	}
 	r.receipt().Mechanism = KillByGroup
 	groupErr := r.target.signalGroup(sig.number())
 	if groupErr == nil || errors.Is(groupErr, unix.ESRCH) {
-		return r.verify()
+		return r.verify(sig)
 	}
 	if r.nothingLeft() { // a zombie of another uid answers EPERM (X2)
 		return true
@@ -167,7 +170,7 @@ func (r *killRun) unprivileged(sig KillSignal) bool {
 			"only its leader was reached, others of the group may be still running",
 			r.pgid, r.pgid, sig, killErrno(groupErr), groupErr))
 	}
-	return r.verify()
+	return r.verify(sig)
 }
 
 // failed is the total failure of step D.
@@ -196,6 +199,10 @@ func (r *killRun) reportClaim() {
 }
 
 func (r *killRun) survivorsError() error {
+	if !r.target.held() {
+		return fmt.Errorf("launcher: process group %d was left alone: somebody else reaped its leader, "+
+			"so the number may be another group's; in it now:%s", r.pgid, killList(r.receipt().Survivors))
+	}
 	err := fmt.Errorf("launcher: process group %d, started through wrapper %q, is still running after SIGKILL by %s:%s",
 		r.pgid, r.how.Wrapper, r.receipt().Mechanism, killList(r.receipt().Survivors))
 	switch {

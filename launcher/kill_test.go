@@ -188,7 +188,8 @@ func TestKillReturnsAtOnce(t *testing.T) {
 func TestKillHelperThatLies(t *testing.T) {
 	killer, logFile := killerScript(t, "exit 0")
 	w := wrapThrough(wrapScript(t, "wrapper", wrapExec), killer)
-	w.grace = 20 * time.Millisecond
+	// The group has to outlive the killer's two answers and then end for sure.
+	w.grace, w.killGrace = 20*time.Millisecond, 2*time.Second
 	proc := wrapSpawn(t, w, wrapSleeper)
 	pid := strconv.Itoa(proc.ready(t))
 	receipt, reports := wrapKill(t, proc.WrappedProcess, KillTERM)

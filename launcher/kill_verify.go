@@ -25,11 +25,16 @@ const (
 	killLastPoll  = 50 * time.Millisecond
 )
 
-// verify waits until the group is empty or the grace period is over (X1). It
+// verify waits until the group is empty or the grace period of the signal that
+// was sent is over (X1). It
 // counts processes that are not zombies, for an unreaped leader keeps the group
 // alive although nothing runs (X2). False: somebody lives.
-func (r *killRun) verify() bool {
-	grace := time.NewTimer(r.how.Grace)
+func (r *killRun) verify(sent KillSignal) bool {
+	limit := r.how.Grace
+	if sent == KillKILL {
+		limit = r.how.KillGrace
+	}
+	grace := time.NewTimer(limit)
 	defer grace.Stop()
 	poll := killFirstPoll
 	for {

@@ -23,7 +23,8 @@ type ExecWrapperConfig struct {
 	Agent   Identity // who the wrapper runs programs as
 
 	HelperLimit time.Duration // how long a killer may take; 0 is 5 s
-	Grace       time.Duration // how long a group has to end after a signal; 0 is 5 s
+	Grace       time.Duration // how long a group has to end after TERM or INT; 0 is 5 s
+	KillGrace   time.Duration // the same after KILL; 0 is 5 s
 }
 
 // ExecWrapper starts programs through one configured wrapper, or plainly when
@@ -34,6 +35,7 @@ type ExecWrapper struct {
 	wrapper, killer    string
 	path               HostPath
 	helperLimit, grace time.Duration
+	killGrace          time.Duration
 	getpgid            func(pid int) (int, error) // nil is getpgid(2); tests replace it
 }
 
@@ -41,7 +43,7 @@ type ExecWrapper struct {
 // Without a wrapper nothing is checked but the variables' form, and every start
 // is an ordinary one.
 func NewExecWrapper(cfg ExecWrapperConfig) (*ExecWrapper, error) {
-	w := &ExecWrapper{helperLimit: cfg.HelperLimit, grace: cfg.Grace}
+	w := &ExecWrapper{helperLimit: cfg.HelperLimit, grace: cfg.Grace, killGrace: cfg.KillGrace}
 	var err error
 	if w.wrapper, err = ValidateExecWrapper(cfg.Wrapper); err != nil {
 		return nil, err

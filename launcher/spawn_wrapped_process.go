@@ -44,7 +44,10 @@ func newWrappedProcess(w *ExecWrapper, pid, pidfd int) (*WrappedProcess, error) 
 	file := os.NewFile(uintptr(pidfd), "pidfd")
 	p := &WrappedProcess{
 		pid: pid, pidfd: file, exited: make(chan struct{}),
-		options: KillOptions{Wrapper: w.wrapper, Killer: w.killer, HelperLimit: w.helperLimit, Grace: w.grace},
+		options: KillOptions{
+			Wrapper: w.wrapper, Killer: w.killer,
+			HelperLimit: w.helperLimit, Grace: w.grace, KillGrace: w.killGrace,
+		},
 	}
 	if err == nil {
 		p.conn, err = file.SyscallConn()
