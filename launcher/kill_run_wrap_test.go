@@ -149,7 +149,7 @@ func TestKillDecisions(t *testing.T) {
 			killFake{helps: true, alive: []killMembers{one}},
 			"/k", KillTERM,
 			[]string{"helper"},
-			[]string{"pid 7 uid 65534"},
+			[]string{"left alone: somebody else reaped its leader"},
 			KillByHelper, false,
 		},
 		{
