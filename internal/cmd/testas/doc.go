@@ -1,0 +1,23 @@
+// Command testas runs tests as another user: it builds every test binary once,
+// copies the module to a folder that everybody may read, and runs each binary
+// there under a fixed uid, in its package's own folder, with a HOME, a TMPDIR
+// and caches of its own.
+//
+//	go run ./internal/cmd/testas -uid 61000 ./...
+//
+// Before the first test it starts itself under that uid and asserts that uid,
+// gid, groups and capabilities are what they should be. A package that has test
+// files and runs no test is a failure, as is a test that fails. Each package is
+// one line: "ok", the import path, and how many tests ran and were skipped.
+//
+// The environment is made anew. BRAINBOX_TEST_MUST_RUN is handed over, with the
+// word "root" replaced by "user" for an ordinary user, and the other way for
+// root; -must-run sets it where that user can have less (cgroups, loop devices,
+// tools in root's home). BRAINBOX_TEST_UID has the uid for tests that assert it.
+//
+// # Limits
+//
+// Another uid than the caller's needs root. Tools that only the caller may reach
+// (in /root) are missing for the tests, and so is the caller's Go module cache:
+// a test that builds Go programs needs modules that the user can read.
+package main
