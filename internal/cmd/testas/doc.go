@@ -13,11 +13,13 @@
 // The environment is made anew. BRAINBOX_TEST_MUST_RUN is handed over, with the
 // word "root" replaced by "user" for an ordinary user, and the other way for
 // root; -must-run sets it where that user can have less (cgroups, loop devices,
-// tools in root's home). BRAINBOX_TEST_UID has the uid for tests that assert it.
+// tools in root's home). BRAINBOX_TEST_UID has the uid for tests that assert it;
+// other variables with that prefix are handed over. The module cache of the
+// user has what go.mod asks for.
 //
 // # Limits
 //
 // Another uid than the caller's needs root. Tools that only the caller may reach
-// (in /root) are missing for the tests, and so is the caller's Go module cache:
-// a test that builds Go programs needs modules that the user can read.
+// (in /root) are missing for the tests. The user's build cache is empty at
+// first.
 package main

@@ -62,7 +62,8 @@ func goCommand(ctx context.Context, args ...string) (string, error) {
 }
 
 // copyTree copies a module so that everybody may read it: folders and programs
-// are 0755, other files 0644, links stay links. Version control is left out.
+// are 0755, other files 0644, links stay links. Version control is left out,
+// and so is what make builds.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -74,7 +75,7 @@ func copyTree(from, to string) error {
 		}
 		at := filepath.Join(to, rel)
 		switch {
-		case d.Name() == ".git" && d.IsDir():
+		case rel == "bin", d.Name() == ".git" && d.IsDir():
 			return filepath.SkipDir
 		case d.Name() == ".git":
 			return nil

@@ -28,13 +28,16 @@ func testAll(ctx context.Context, opts options, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	base, err := os.MkdirTemp("/tmp", "brainbox-testas-")
+	base, err := os.MkdirTemp("/tmp", fmt.Sprintf("brainbox-testas-%d-", os.Getpid()))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(base)) }()
 	u := user{uint32(opts.uid), uint32(opts.gid), opts.mustRun, base}
 	if err := u.prepare(module); err != nil {
+		return err
+	}
+	if err := u.modules(ctx); err != nil {
 		return err
 	}
 	if err := u.assert(ctx); err != nil {
@@ -138,20 +141,22 @@ func (u user) command(ctx context.Context, dir, program string, args ...string) 
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: u.uid, Gid: u.gid}
 	}
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
-		"HOME=" + home, "TMPDIR=" + tmp, "PWD=" + dir,
-		"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
-		"GOCACHE=" + filepath.Join(home, ".cache", "go-build"),
-		"BRAINBOX_TEST_UID=" + strconv.Itoa(int(u.uid)),
-		mustRun + "=" + u.mustRun,
-	}
+	cmd.Env = append(handedOver(os.Environ()),
+		"PATH="+os.Getenv("PATH"), "LANG=C.UTF-8",
+		"HOME="+home, "TMPDIR="+tmp, "PWD="+dir,
+		"XDG_CACHE_HOME="+filepath.Join(home, ".cache"),
+		"GOCACHE="+filepath.Join(home, ".cache", "go-build"),
+		"GOMODCACHE="+u.modCache(), "GOFLAGS=-modcacherw -buildvcs=false", "GOTOOLCHAIN=local",
+		testUID+"="+strconv.Itoa(int(u.uid)),
+		mustRun+"="+u.mustRun)
 	return cmd
 }
 
 const (
 	// mustRun is the variable of package needs.
 	mustRun = "BRAINBOX_TEST_MUST_RUN"
+	// testUID is the variable that has the uid for tests that assert it.
+	testUID = "BRAINBOX_TEST_UID"
 	// marker is in front of what package testing writes for test2json.
 	marker = "\x16"
 )
