@@ -51,6 +51,9 @@ func parseConfig(text []byte) (helperConfig, error) {
 	if err := onlyKeys("", file, "version", "extends", "filesystem", "network", "env", "process", "sandbox"); err != nil {
 		return helperConfig{}, err
 	}
+	if file["version"] != int64(1) {
+		return helperConfig{}, errors.New("version: want 1")
+	}
 	if err := checkExtends(file["extends"]); err != nil {
 		return helperConfig{}, err
 	}

@@ -7,6 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// What every policy begins with.
+const (
+	version1     = "version = 1\n"
+	sandboxTable = version1 + "[sandbox]\n"
+)
+
 func TestParseConfig(t *testing.T) {
 	agent := &identity{user: "agent"}
 	tests := []struct {
@@ -14,30 +20,32 @@ func TestParseConfig(t *testing.T) {
 		want       helperConfig
 		err        string
 	}{
-		{"empty", "", helperConfig{}, ""},
-		{"no sandbox", "version = 1\nextends = [\"default\"]\n[network]\nmode = \"none\"\n", helperConfig{}, ""},
-		{"user only", "[sandbox]\nidentity = { user = \"agent\" }\n", helperConfig{identity: agent}, ""},
+		{"version only", version1, helperConfig{}, ""},
+		{"empty", "", helperConfig{}, "version"},
+		{"another version", "version = 2\n", helperConfig{}, "version"},
+		{"no sandbox", version1 + "extends = [\"default\"]\n[network]\nmode = \"none\"\n", helperConfig{}, ""},
+		{"user only", sandboxTable + "identity = { user = \"agent\" }\n", helperConfig{identity: agent}, ""},
 		{
-			"all", "[sandbox]\nidentity = { user = \"agent\", group = 20002, groups = [] }\ncallers = [\"brain\", 10003]\n",
+			"all", sandboxTable + "identity = { user = \"agent\", group = 20002, groups = [] }\ncallers = [\"brain\", 10003]\n",
 			helperConfig{identity: &identity{"agent", "20002"}, callers: []string{"brain", "10003"}},
 			"",
 		},
-		{"number", "[sandbox]\nidentity = { user = 0 }\n", helperConfig{identity: &identity{user: "0"}}, ""},
+		{"number", sandboxTable + "identity = { user = 0 }\n", helperConfig{identity: &identity{user: "0"}}, ""},
 		{"not TOML", "[sandbox", helperConfig{}, "toml"},
-		{"twice", "[sandbox]\ncallers = []\ncallers = [\"x\"]\n", helperConfig{}, "toml"},
-		{"misspelt key", "[sandbox]\nidentiy = { user = \"agent\" }\n", helperConfig{}, `"sandbox.identiy"`},
-		{"misspelt table", "[sandox]\nidentity = { user = \"agent\" }\n", helperConfig{}, `"sandox"`},
-		{"misspelt user", "[sandbox]\nidentity = { usr = \"agent\" }\n", helperConfig{}, `"sandbox.identity.usr"`},
-		{"no user", "[sandbox]\nidentity = { group = \"agent\" }\n", helperConfig{}, "identity.user"},
-		{"empty user", "[sandbox]\nidentity = { user = \"\" }\n", helperConfig{}, "identity.user"},
-		{"negative", "[sandbox]\nidentity = { user = -1 }\n", helperConfig{}, "identity.user"},
-		{"empty group", "[sandbox]\nidentity = { user = \"agent\", group = \"\" }\n", helperConfig{}, "identity.group"},
-		{"identity is a word", "[sandbox]\nidentity = \"agent\"\n", helperConfig{}, "want a table"},
-		{"sandbox is a list", "sandbox = []\n", helperConfig{}, "want a table"},
-		{"callers is a word", "[sandbox]\ncallers = \"brain\"\n", helperConfig{}, "want a list"},
-		{"caller is a truth value", "[sandbox]\ncallers = [true]\n", helperConfig{}, "callers"},
-		{"extends a file", "extends = [\"./base.toml\"]\n", helperConfig{}, "extends"},
-		{"extends a file, alone", "extends = \"base.toml\"\n", helperConfig{}, "extends"},
+		{"twice", sandboxTable + "callers = []\ncallers = [\"x\"]\n", helperConfig{}, "toml"},
+		{"misspelt key", sandboxTable + "identiy = { user = \"agent\" }\n", helperConfig{}, "identiy"},
+		{"misspelt table", version1 + "[sandox]\nidentity = { user = \"agent\" }\n", helperConfig{}, `"sandox"`},
+		{"misspelt user", sandboxTable + "identity = { usr = \"agent\" }\n", helperConfig{}, "usr"},
+		{"no user", sandboxTable + "identity = { group = \"agent\" }\n", helperConfig{}, "user"},
+		{"empty user", sandboxTable + "identity = { user = \"\" }\n", helperConfig{}, "user"},
+		{"negative", sandboxTable + "identity = { user = -1 }\n", helperConfig{}, "number"},
+		{"empty group", sandboxTable + "identity = { user = \"agent\", group = \"\" }\n", helperConfig{}, "group"},
+		{"identity is a word", sandboxTable + "identity = \"agent\"\n", helperConfig{}, "table"},
+		{"sandbox is a list", version1 + "sandbox = []\n", helperConfig{}, "table"},
+		{"callers is a word", sandboxTable + "callers = \"brain\"\n", helperConfig{}, "list"},
+		{"caller is a truth value", sandboxTable + "callers = [true]\n", helperConfig{}, "callers"},
+		{"extends a file", version1 + "extends = [\"./base.toml\"]\n", helperConfig{}, "extends"},
+		{"extends a file, alone", version1 + "extends = \"base.toml\"\n", helperConfig{}, "extends"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,8 +64,8 @@ func TestParseConfig(t *testing.T) {
 }
 
 func FuzzParseConfig(f *testing.F) {
-	f.Add([]byte("[sandbox]\nidentity = { user = \"agent\", group = 5 }\ncallers = [\"brain\", 10003]\n"))
-	f.Add([]byte("extends = [\"default\"]\n"))
+	f.Add([]byte(sandboxTable + "identity = { user = \"agent\", group = 5 }\ncallers = [\"brain\", 10003]\n"))
+	f.Add([]byte(version1 + "extends = [\"default\"]\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		cfg, err := parseConfig(text)
 		if err == nil && cfg.identity != nil && cfg.identity.user == "" {

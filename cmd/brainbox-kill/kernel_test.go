@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const agentPolicy = "[sandbox]\nidentity = { user = \"agent\" }\ncallers = [\"brain\"]\n"
+const agentPolicy = sandboxTable + "identity = { user = \"agent\" }\ncallers = [\"brain\"]\n"
 
 func TestKillRefusesByTheKernelOrTheCaller(t *testing.T) {
 	needRoot(t)
@@ -85,9 +85,9 @@ func TestKillRefusesByTheKernelOrTheCaller(t *testing.T) {
 			name: "policy not readable", caller: thirdUID, victim: thirdUID, policy: agentPolicy, policyMode: 0o600,
 			want: "permission denied",
 		},
-		{name: "policy misspelt", victim: agentUID, policy: "[sandbox]\nidentiy = 1\n", want: "identiy"},
+		{name: "policy misspelt", victim: agentUID, policy: sandboxTable + "identiy = 1\n", want: "identiy"},
 		{
-			name: "identity unknown", victim: agentUID, policy: "[sandbox]\nidentity = { user = \"gone\" }\n",
+			name: "identity unknown", victim: agentUID, policy: sandboxTable + "identity = { user = \"gone\" }\n",
 			want: `"gone": no such name`,
 		},
 	}
@@ -125,10 +125,10 @@ func TestKillSignalsTheAgentsGroup(t *testing.T) {
 		{"bk/P1, bk/P2 TERM", 0, agentUID, agentPolicy, "TERM", syscall.SIGTERM},
 		{"bk/P2 KILL", 0, agentUID, agentPolicy, "KILL", syscall.SIGKILL},
 		{"bk/P2 INT", 0, agentUID, agentPolicy, "INT", syscall.SIGINT},
-		{"identity by number", 0, 555, "[sandbox]\nidentity = { user = 555, group = 556 }\n", "TERM", syscall.SIGTERM},
+		{"identity by number", 0, 555, sandboxTable + "identity = { user = 555, group = 556 }\n", "TERM", syscall.SIGTERM},
 		{"no identity, root's own", 0, 0, "", "TERM", syscall.SIGTERM},
 		{"no identity, user's own", thirdUID, thirdUID, "", "TERM", syscall.SIGTERM},
-		{"policy without an identity", thirdUID, thirdUID, "[network]\nmode = \"none\"\n", "TERM", syscall.SIGTERM},
+		{"policy without an identity", thirdUID, thirdUID, version1 + "[network]\n", "TERM", syscall.SIGTERM},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
