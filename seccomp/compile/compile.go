@@ -46,7 +46,7 @@ func compile(profile *specs.LinuxSeccomp) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Dropped: p.dropped, Library: Version()}
-	raw, err := export(p)
+	raw, err := export(p, optimizeTree)
 	if err != nil {
 		return Result{}, fmt.Errorf("libseccomp %s: %w", r.Library, err)
 	}
@@ -69,8 +69,14 @@ func resolves(name string) bool {
 	return err == nil
 }
 
+// The forms of program that libseccomp makes (seccomp_attr_set(3)).
+const (
+	optimizeList = 1 // one comparison behind the other
+	optimizeTree = 2 // a binary tree over the numbers
+)
+
 // export gives the rules to libseccomp and reads back the instructions.
-func export(p planned) ([]byte, error) {
+func export(p planned, optimize int) ([]byte, error) {
 	filter, err := libseccomp.NewFilter(native(p.fallback))
 	if err != nil {
 		return nil, err
@@ -80,7 +86,7 @@ func export(p planned) ([]byte, error) {
 	if err := filter.SetBadArchAction(libseccomp.ActKillProcess); err != nil {
 		return nil, fmt.Errorf("bad architecture action: %w", err)
 	}
-	if err := filter.SetOptimize(2); err != nil { // 2: binary tree over the numbers
+	if err := filter.SetOptimize(optimize); err != nil {
 		return nil, fmt.Errorf("optimize: %w", err)
 	}
 	for _, r := range p.rules {

@@ -15,3 +15,4 @@
 package profile
 
 //go:generate go test . -run ^TestGenerated -update
+//go:generate go test .. -run ^TestGolden -update
