@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"brainbox/internal/needs"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -148,9 +150,7 @@ func wrapForeignHost(t *testing.T) {
 }
 
 func TestKillForeignUsers(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("gating: needs.Root, to make processes of two other users")
-	}
+	needs.Root(t) // to make processes of two other users
 	self := wrapSelf(t)
 	become := self + " -test.run=^TestWrapHelper$ " + wrapHelperMode + "become "
 	whole := wrapScript(t, "whole", "#!/bin/sh\nexec "+become+`"$@"`+"\n")

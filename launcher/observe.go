@@ -35,8 +35,8 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	f.observeProcess()
 	f.Wants = wants(p, pl)
 	f.Paths = make([]PathFact, len(f.Wants))
-	for i, w := range f.Wants {
-		f.Paths[i] = look(p, w)
+	for i := range f.Wants {
+		f.Paths[i] = look(&f.Wants[i])
 	}
 	f.observeCwd(p)
 	f.observeHome(p)
@@ -72,7 +72,7 @@ var errNotLooked = errors.New("not looked at")
 
 // look opens what a rule will be made of. An operator's protect and deny entries are
 // opened too: whether they lie inside a write grant is judged on the resolved path.
-func look(p *policy.Policy, w Want) PathFact {
+func look(w *Want) PathFact {
 	if w.Right == policy.RightProtect && w.Optional {
 		return PathFact{Err: errNotLooked}
 	}

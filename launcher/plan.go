@@ -163,11 +163,6 @@ func (d *planner) degraded(clause string) bool {
 	return slices.ContainsFunc(d.pol.Sandbox.Degraded, func(i policy.Item[string]) bool { return i.V == clause })
 }
 
-// optional reports whether a built-in profile lets a clause go.
-func (d *planner) optional(clause string) bool {
-	return slices.ContainsFunc(d.pol.Optional, func(i policy.Item[string]) bool { return i.V == clause })
-}
-
 func firstOf(words ...string) string {
 	for _, w := range words {
 		if w != "" {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brainbox/internal/needs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -145,9 +147,7 @@ func statusOf(path string, names ...string) string {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("gating: needs.Root, to make processes of other users and a mount namespace")
-	}
+	needs.Root(t) // to make processes of other users and a mount namespace
 }
 
 // buildKill builds the binary as it is shipped, where every user can reach it.
@@ -193,9 +193,6 @@ func runStage(t *testing.T, s stage) (status int, out, errs string) {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		if errors.Is(err, unix.EPERM) {
-			t.Skip("gating: needs.Root with CAP_SYS_ADMIN, for a mount namespace")
-		}
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"brainbox/internal/spawn"
@@ -128,7 +127,7 @@ func (r *run) reapLeader(res *Result) {
 		}
 	}
 	if ws.Signaled() {
-		res.Signal = syscall.Signal(ws.Signal())
+		res.Signal = ws.Signal()
 	} else {
 		res.Code = ws.ExitStatus()
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"brainbox/internal/needs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -212,9 +214,7 @@ func TestReadFile(t *testing.T) {
 }
 
 func TestOpenSeesAnotherOwner(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("gating: needs.Root, to give a directory away")
-	}
+	needs.Root(t) // to give a directory away
 	root, base := tree(t)
 	rule := Rule{Owners: []uint32{testHost}, Groups: []uint32{testGroup}}
 	if file, err := openBelow(root, "/good/file", rule); err != nil {
