@@ -23,9 +23,12 @@ func (d *planner) files() {
 		Name: "deny", Route: "--isolation namespaces, or grant only the folders beside it",
 		Requirement: "isolation namespaces: Landlock cannot take back a part of a grant",
 	}
+	nest := d.nest()
 	for i := range d.facts.Wants {
 		w := &d.facts.Wants[i]
 		switch {
+		case nest[i].Drop:
+			d.dropped(&files, i, nest[i])
 		case w.Clause != "" && w.Clause != "files": // sharing() reports it
 			d.rule(i)
 		case w.Right == policy.RightProtect:
@@ -36,7 +39,7 @@ func (d *planner) files() {
 			d.grant(&files, i)
 		}
 	}
-	d.nested(&files, &protect)
+	d.nested(nest, &files, &protect)
 	d.landlockFiles(&files)
 	d.add(files)
 	d.add(protect)
@@ -167,6 +170,8 @@ func (d *planner) landlockFiles(c *Clause) {
 	if d.facts.LandlockErr != nil {
 		c.State, c.Requirement = StateRefused, d.facts.LandlockErr.Error()
 		c.Route = "boot a kernel with Landlock (Linux 5.13, lsm=landlock,…); brainbox probe says what is there"
+		// Without Landlock nothing at all holds the files: that cannot be accepted as degraded.
+		d.refuse(&Refusal{Status: StatusRefused, Clause: "files", Message: "files: " + c.Requirement, Hint: c.Route})
 		return
 	}
 	c.Mechanism = d.facts.Landlock.Mechanism()

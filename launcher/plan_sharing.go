@@ -32,7 +32,7 @@ func (d *planner) sharing() {
 func (d *planner) ipc() {
 	c := Clause{Name: "ipc", State: StateEnforced, Mechanism: d.facts.Landlock.Mechanism() + ", seccomp"}
 	spec := &d.plan.Landlock
-	if d.facts.LandlockErr == nil && d.facts.Landlock.Used() < landlock.ScopeSignal.ABI() {
+	if d.facts.Landlock.Used() < landlock.ScopeSignal.ABI() {
 		c.State, c.Mechanism = StateRefused, "seccomp"
 		c.Requirement = "Landlock ABI 6 (Linux 6.12), for signals and abstract sockets"
 		c.Route = "--isolation namespaces (on Ubuntu with the AppArmor profile), or --allow-degraded ipc"

@@ -246,12 +246,38 @@ func (s *session) linkCargo() error {
 		if !f.granted(from) {
 			continue
 		}
-		if err := unix.Mkdirat(s.home, ".cargo", 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
-			return os.NewSyscallError("mkdirat", err)
+		if err := s.linkInto(".cargo", from, name); err != nil {
+			return err
 		}
-		if err := unix.Symlinkat(from, s.home, ".cargo/"+name); err != nil && !errors.Is(err, unix.EEXIST) {
-			return os.NewSyscallError("symlinkat", err)
+	}
+	return nil
+}
+
+// linkInto makes a link in a folder of the home. A kept home holds what earlier programs
+// left: the folder is opened without following a link, or this would write wherever one
+// of them points, with the rights of whoever runs brainbox.
+func (s *session) linkInto(folder, from, name string) error {
+	if err := unix.Mkdirat(s.home, folder, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+		return os.NewSyscallError("mkdirat", err)
+	}
+	dir, err := openFolder(s.home, folder, folder)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return &Refusal{
+			Status: StatusRefused, Message: "the kept home has a link or a file in place of " + folder,
+			Hint: "look at it, remove it, or use --home run",
 		}
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	if id := s.plan.Identity; id != nil {
+		if err := unix.Fchown(dir, int(id.UID), int(id.GID)); err != nil {
+			return os.NewSyscallError("fchown", err)
+		}
+	}
+	if err := unix.Symlinkat(from, dir, name); err != nil && !errors.Is(err, unix.EEXIST) {
+		return os.NewSyscallError("symlinkat", err)
 	}
 	return nil
 }

@@ -32,13 +32,39 @@ func wants(p *policy.Policy, pl *Place) []Want {
 		list = append(list, always("/dev/shm", policy.RightWrite, false, "shared_memory"))
 	}
 	for _, g := range p.Grants {
+		if g.Right == policy.RightProtect && named(p.Sandbox.AllowProtected, g.Abs) {
+			continue
+		}
 		list = append(list, Want{Grant: g})
 	}
+	list = append(list, projectPolicies(p, pl)...)
 	for _, dir := range worktreeDirs(pl.Git) {
 		// Only where the checkout itself may be written: its git data then must be, too.
 		if src := writeGrantOver(p, pl.Git); src >= 0 {
 			list = append(list, Want{Grant: policy.Grant{
 				Path: policy.Path{Text: dir, Abs: dir, Skip: true, Source: src}, Right: policy.RightWrite,
+			}})
+		}
+	}
+	return list
+}
+
+// named reports whether one of the entries is exactly this path.
+func named(list []policy.Path, abs string) bool {
+	return slices.ContainsFunc(list, func(p policy.Path) bool { return p.Abs == abs })
+}
+
+// ProjectPolicy is the name of a project's own policy. It is protected wherever a write
+// grant holds it: the program could only widen the next run with it.
+const ProjectPolicy = ".brainbox.toml"
+
+func projectPolicies(p *policy.Policy, pl *Place) []Want {
+	var list []Want
+	for _, dir := range slices.Compact([]string{pl.Cwd, pl.Git}) {
+		path := dir + "/" + ProjectPolicy
+		if src := writeGrantOver(p, path); dir != "" && src >= 0 {
+			list = append(list, Want{Grant: policy.Grant{
+				Path: policy.Path{Text: path, Abs: path, Optional: true, Source: src}, Right: policy.RightProtect,
 			}})
 		}
 	}

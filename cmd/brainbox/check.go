@@ -70,8 +70,15 @@ func printPlan(c *cli.Context, p *launcher.Plan) {
 			}
 		}
 		printf(w, "%-14s %-9s %s\n", cl.Name, cl.State, oneLine(about))
-		for j := range cl.Entries {
-			printEntry(c, p, &cl.Entries[j])
+		for rest := cl.Entries; len(rest) > 0; {
+			n := alike(rest)
+			if n > 3 {
+				printAlike(c, p, rest[:n])
+			} else {
+				n = 1
+				printEntry(c, p, &rest[0])
+			}
+			rest = rest[n:]
 		}
 	}
 	printf(w, "environment    %s\n", strings.Join(p.EnvNames(), " "))
@@ -81,6 +88,33 @@ func printPlan(c *cli.Context, p *launcher.Plan) {
 			printf(w, "hint: %s\n", oneLine(r.Hint))
 		}
 	}
+}
+
+// alike counts the entries at the head of a list that differ in nothing but their value.
+func alike(list []launcher.Entry) int {
+	same := func(a, b *launcher.Entry) bool {
+		return a.State == b.State && a.Right == b.Right && a.Source == b.Source && a.Note == b.Note &&
+			(b.Target == "" || b.Target == b.Path)
+	}
+	n := 0
+	for n < len(list) && same(&list[0], &list[n]) && same(&list[n], &list[n]) {
+		n++
+	}
+	return n
+}
+
+// printAlike shows such entries together.
+func printAlike(c *cli.Context, p *launcher.Plan, list []launcher.Entry) {
+	head := &list[0]
+	line := "  " + head.State.String() + " " + head.Right
+	for _, e := range list {
+		line += " " + quote(e.Value)
+	}
+	line += "  (" + sourceName(p, head.Source) + ")"
+	if head.Note != "" {
+		line += ": " + head.Note
+	}
+	printf(c.App.Writer, "%s\n", oneLine(line))
 }
 
 func printEntry(c *cli.Context, p *launcher.Plan, e *launcher.Entry) {

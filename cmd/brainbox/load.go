@@ -120,9 +120,6 @@ func readPolicy(name string) ([]byte, error) {
 	return text, err
 }
 
-// projectFile is the name of a project's own policy.
-const projectFile = ".brainbox.toml"
-
 // narrow applies the project's own file, from the current directory or the top of the
 // checkout. It is opened without following a link: the project could point it anywhere.
 func narrow(p *policy.Policy, in policy.Input, place *launcher.Place) (*policy.Policy, error) {
@@ -130,7 +127,7 @@ func narrow(p *policy.Policy, in policy.Input, place *launcher.Place) (*policy.P
 		if dir == "" {
 			continue
 		}
-		name := filepath.Join(dir, projectFile)
+		name := filepath.Join(dir, launcher.ProjectPolicy)
 		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
 			continue
