@@ -25,10 +25,10 @@ func (p probe) outcome(t testing.TB) string {
 	var a [6]uintptr
 	copy(a[:], p.args)
 	_, _, e := unix.RawSyscall6(uintptr(nr), a[0], a[1], a[2], a[3], a[4], a[5])
-	switch e {
-	case 0:
+	if e == 0 {
 		return done
-	case unix.EOPNOTSUPP:
+	}
+	if e == unix.EOPNOTSUPP {
 		return "EOPNOTSUPP" // ErrnoName has its other name
 	}
 	return unix.ErrnoName(e)

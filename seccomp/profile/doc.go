@@ -16,3 +16,4 @@ package profile
 
 //go:generate go test . -run ^TestGenerated -update
 //go:generate go test .. -run ^TestGolden -update
+//go:generate go test ../compile -run ^TestRecorded -update
