@@ -196,7 +196,8 @@ func TestOptionsHaveTheirIndex(t *testing.T) {
 
 func TestActionString(t *testing.T) {
 	for a, want := range map[Action]string{
-		KillProcess: "kill process", KillThread: "kill thread", Trap | 7: "trap", Errno(0): "errno 0", Errno(38): "errno ENOSYS",
+		KillProcess: "kill process", KillThread: "kill thread", Trap | 7: "trap", Errno(0): "errno 0",
+		Errno(38):   "errno ENOSYS",
 		Errno(4000): "errno 4000", Notify: "notify", Trace | 3: "trace", Log: "log", Allow: "allow",
 		0x12340000: "kill process (unknown action 0x12340000)",
 	} {

@@ -32,7 +32,8 @@ type Options struct {
 	// Listen allows listen(2) with NetPorts and NetPortsDNS, where a listen
 	// without bind would otherwise open a port that no Landlock rule names.
 	// Without it Unix sockets can not listen there either: listen does not show
-	// the family. NetHost always allows it, NetNone when UnixSockets is set.
+	// the family. With it, listen without bind opens a port of the kernel's choice.
+	// NetHost always allows it, NetNone when Unix sockets are open.
 	Listen bool
 	// UnixSockets allows socket(AF_UNIX) and datagram socket pairs. False
 	// refuses both; stream and seqpacket pairs are always allowed.

@@ -22,6 +22,13 @@ import (
 const small = `{"defaultAction":"SCMP_ACT_ERRNO","defaultErrnoRet":38,
 	"syscalls":[{"names":["read","chown32"],"action":"SCMP_ACT_ALLOW"}]}`
 
+// strict is how what strictjson refuses begins.
+const strict = "brainbox: seccomp: strictjson: "
+
+func refusesArg(quoted string) string {
+	return "brainbox: seccomp: " + quoted + ": brainbox-seccomp " + version.String() + " takes only --protocol=1\n"
+}
+
 func TestRunRefuses(t *testing.T) {
 	tests := []struct {
 		name, stdin, stderr string
@@ -29,16 +36,16 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		{"nothing on standard input", "", "brainbox: seccomp: standard input is empty\n", nil},
 		{
-			"another protocol", small, `brainbox: seccomp: "--protocol=2": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
+			"another protocol", small, refusesArg(`"--protocol=2"`),
 			[]string{"--protocol=2"},
 		},
 		{
-			"a file name", small, `brainbox: seccomp: "x\x1b.json": brainbox-seccomp ` + version.String() + ` takes only --protocol=1` + "\n",
+			"a file name", small, refusesArg(`"x\x1b.json"`),
 			[]string{"x\x1b.json"},
 		},
 		{"an array", "[]", "brainbox: seccomp: the profile is not a JSON object\n", nil},
-		{"a broken text", small[:40], "brainbox: seccomp: strictjson: not_json at byte 40: unexpected end\n", nil},
-		{"a second object", small + small, "brainbox: seccomp: strictjson: not_json at byte 125: text after the value\n", nil},
+		{"a broken text", small[:40], strict + "not_json at byte 40: unexpected end\n", nil},
+		{"a second object", small + small, strict + "not_json at byte 125: text after the value\n", nil},
 		{"an unknown key", `{"x\u001b":1}`, `brainbox: seccomp: unknown key "x\x1b"` + "\n", nil},
 		{"a key in the wrong object", `{"names":[]}`, `brainbox: seccomp: json: unknown field "names"` + "\n", nil},
 		{
@@ -47,14 +54,14 @@ func TestRunRefuses(t *testing.T) {
 		},
 		{
 			"a key twice", `{"syscalls":[{"names":["read"],"action":"SCMP_ACT_ERRNO","action":"SCMP_ACT_ALLOW"}]}`,
-			"brainbox: seccomp: strictjson: duplicate_key at byte 57: field action: key occurs twice in one object\n", nil,
+			strict + "duplicate_key at byte 57: field action: key occurs twice in one object\n", nil,
 		},
 		{
 			"a key twice that is a terminal's command", `{"\u001b[2J":1,"\u001b[2J":1}`,
-			`brainbox: seccomp: strictjson: duplicate_key at byte 15: field \u{1b}[2J: key occurs twice in one object` + "\n", nil,
+			strict + `duplicate_key at byte 15: field \u{1b}[2J: key occurs twice in one object` + "\n", nil,
 		},
-		{"invalid UTF-8", "{\"defaultAction\":\"\xff\"}", "brainbox: seccomp: strictjson: encoding_invalid at byte 18: not UTF-8\n", nil},
-		{"more than 1 MiB", small + strings.Repeat(" ", maxProfile), "brainbox: seccomp: strictjson: frame_too_large at byte " +
+		{"invalid UTF-8", "{\"defaultAction\":\"\xff\"}", strict + "encoding_invalid at byte 18: not UTF-8\n", nil},
+		{"more than 1 MiB", small + strings.Repeat(" ", maxProfile), strict + "frame_too_large at byte " +
 			"1048576: longer than the limit\n", nil},
 		{"what can not be honoured", `{"defaultAction":"SCMP_ACT_NOTIFY"}`, "brainbox: seccomp: compile: this profile " +
 			"can not be honoured: defaultAction: SCMP_ACT_NOTIFY needs a listener\n", nil},
@@ -114,7 +121,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunPrintsVersionAndHelp(t *testing.T) {
-	for arg, want := range map[string]string{"--version": "brainbox-seccomp " + version.String() + " (protocol 1, libseccomp ", "--help": "usage: "} {
+	for arg, want := range map[string]string{
+		"--version": "brainbox-seccomp " + version.String() + " (protocol 1, libseccomp ", "--help": "usage: ",
+	} {
 		var stdout, stderr bytes.Buffer
 		if got := run([]string{arg}, nil, &stdout, &stderr); got != 0 || stderr.Len() != 0 {
 			t.Errorf("%s: status = %d, stderr = %q", arg, got, &stderr)

@@ -24,11 +24,12 @@ func parse(t testing.TB, text string) *specs.LinuxSeccomp {
 // libraryKnows stands for libseccomp's table of names.
 func libraryKnows(name string) bool { return name == "socketcall" }
 
-func TestPlanRefuses(t *testing.T) {
+// refusal is a profile and the field that the error names.
+type refusal struct{ name, profile, field string }
+
+func refusals() []refusal {
 	rule := func(r string) string { return `{"defaultAction":"SCMP_ACT_ERRNO","syscalls":[` + r + `]}` }
-	tests := []struct {
-		name, profile, field string
-	}{
+	return []refusal{
 		{"no default action", `{}`, "defaultAction"},
 		{"an unknown default action", `{"defaultAction":"ALLOW"}`, "defaultAction"},
 		{"notify", `{"defaultAction":"SCMP_ACT_NOTIFY"}`, "defaultAction"},
@@ -86,7 +87,10 @@ func TestPlanRefuses(t *testing.T) {
 				`{"names":["write","read"],"action":"SCMP_ACT_ERRNO","errnoRet":3}`), "syscalls[1]",
 		},
 	}
-	for _, tt := range tests {
+}
+
+func TestPlanRefuses(t *testing.T) {
+	for _, tt := range refusals() {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := plan(parse(t, tt.profile), "amd64", libraryKnows)
 			if !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), ": "+tt.field+": ") {
