@@ -7,9 +7,8 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X main.version=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
-AS    = $(GO) run ./internal/cmd/testas
 
-.PHONY: all demo build pure seccomp test vet test-root test-user race integration fuzz bench lint fmt man install clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench lint fmt man install clean
 
 all: build
 
@@ -24,24 +23,20 @@ pure:
 seccomp:
 	hack/seccomp '$(STAMP)'
 
-test: vet
-	$(AS) -as both ./...
+test:
+	hack/test both
 
-vet:
-	hack/need cc libseccomp
-	$(GO) vet ./...
+test-root:
+	hack/test root
 
-test-root: vet
-	$(AS) -as root ./...
+test-user:
+	hack/test user
 
-test-user: vet
-	$(AS) -as user ./...
+integration:
+	hack/test both ./integration/...
 
-race: vet
-	$(AS) -as self -race -short ./...
-
-integration: vet
-	$(AS) -as both ./integration/...
+race:
+	GOTESTFLAGS='-race -short' hack/test self
 
 fuzz:
 	hack/fuzz $(FUZZTIME)
