@@ -1,0 +1,83 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// binVariable names a folder that has the programs already.
+	binVariable = "BRAINBOX_TEST_BIN"
+	// uidVariable is the uid that this run of the tests must have.
+	uidVariable = "BRAINBOX_TEST_UID"
+)
+
+// programs are built from this module, and lie in one folder of their own.
+var programs = []string{"./cmd/brainbox", "./integration/victim", "./integration/rejected"}
+
+// bin is the folder of the programs. TestMain sets it once.
+var bin string
+
+func TestMain(m *testing.M) {
+	status, err := runAll(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// runAll finds or builds the programs, runs the tests, and cleans up.
+func runAll(m *testing.M) (int, error) {
+	if want := os.Getenv(uidVariable); want != "" && want != strconv.Itoa(os.Getuid()) {
+		return 1, fmt.Errorf("runs as uid %d, but %s is %q", os.Getuid(), uidVariable, want)
+	}
+	// What a test's own terminal or supervisor left behind must not decide.
+	for _, name := range []string{"BRAINBOX_POLICY", "BRAIN_UI_EXEC_WRAPPER", "BRAIN_UI_EXEC_KILLER"} {
+		if err := os.Unsetenv(name); err != nil {
+			return 1, err
+		}
+	}
+	unix.Umask(0o022)
+	if bin = os.Getenv(binVariable); bin != "" {
+		return m.Run(), haveAll(bin)
+	}
+	dir, err := os.MkdirTemp("", "brainbox-bin-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	if err := errors.Join(os.Chmod(dir, 0o755), build(dir)); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+func haveAll(dir string) error {
+	for _, p := range programs {
+		if err := unix.Access(filepath.Join(dir, filepath.Base(p)), unix.X_OK); err != nil {
+			return fmt.Errorf("%s=%q: %s: %w", binVariable, dir, filepath.Base(p), err)
+		}
+	}
+	return nil
+}
+
+// build makes the programs as they are shipped: static, without cgo.
+func build(dir string) error {
+	args := append([]string{"build", "-trimpath", "-tags", "urfave_cli_no_docs", "-o", dir + "/"}, programs...)
+	cmd := exec.Command("go", args...)
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %v: %w\n%s", args, err, out)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestMatrixNetwork(t *testing.T) {
+	rows := append(append(tcpRows(), packetRows()...), familyRows()...)
+	var listening *world
+	for i := range rows {
+		rows[i].check = func(t *testing.T, w *world) {
+			listening = w
+			if got := w.net.got.Load(); got != 0 {
+				t.Errorf("%d connections or messages arrived outside", got)
+			}
+		}
+	}
+	runRows(t, append(rows, unixRows()...))
+	if listening == nil || listening.net.got.Load() != 0 {
+		t.Errorf("something arrived outside, or no row ran")
+	}
+}
+
+// socket opens a socket; connect to an address with it is the next call.
+func socket(family, kind, protocol int) string {
+	return call(unix.SYS_SOCKET, family, kind, protocol)
+}
+
+func connect(address string) string { return call(unix.SYS_CONNECT, "$1", address, "#") }
+
+// tcpRows is NW-01 to NW-05 and NW-09 to NW-13.
+func tcpRows() []row {
+	refused := errnos("EPERM", "EACCES", "EAFNOSUPPORT", "EPROTONOSUPPORT")
+	const stream, v4, v6 = unix.SOCK_STREAM, unix.AF_INET, unix.AF_INET6
+	const fastOpen = unix.MSG_FASTOPEN
+	bind := func(address string) string { return call(unix.SYS_BIND, "$1", address, "#") }
+	send := func(address string) string {
+		return call(unix.SYS_SENDTO, "$1", "s:x", 1, fastOpen, address, "#")
+	}
+	return []row{
+		{
+			id: "NW-01", name: "TCP connect v4",
+			attempt: then(socket(v4, stream, 0), connect("in4:{TCP4}")), want: refused,
+		},
+		{
+			id: "NW-01", name: "TCP connect v6",
+			attempt: then(socket(v6, stream, 0), connect("in6:{TCP6}")), want: refused,
+		},
+		{
+			id: "NW-01", name: "TCP connect v4 with flags",
+			attempt: then(socket(v4, stream|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP), connect("in4:{TCP4}")),
+			want:    refused,
+		},
+		{
+			id: "NW-02", name: "mapped v4 over v6",
+			attempt: then(socket(v6, stream, 0), connect("in6:{MAPPED}")), want: refused, prepare: mapped,
+		},
+		{
+			id: "NW-03", name: "MPTCP connect",
+			attempt: then(socket(v4, stream, 262), connect("in4:{TCP4}")), want: refused,
+		},
+		{
+			id: "NW-04", name: "sendto fast open",
+			attempt: then(socket(v4, stream, 0), send("in4:{TCP4}")), want: refused,
+		},
+		{
+			id: "NW-04", name: "sendto fast open of an open socket",
+			attempt: call(unix.SYS_SENDTO, 9999, "s:x", 1, fastOpen, 0, 0), want: errnos("EPERM"), differs: true,
+		},
+		{
+			id: "NW-04", name: "sendto fast open with a high bit",
+			attempt: call(unix.SYS_SENDTO, 9999, "s:x", 1, fmt.Sprint(uint64(fastOpen|1<<40)), 0, 0),
+			want:    errnos("EPERM"), differs: true,
+		},
+		{
+			id: "NW-04", name: "sendmsg fast open",
+			attempt: then(socket(v4, stream, 0), call(unix.SYS_SENDMSG, "$1", "msg:in4:{TCP4}|x", fastOpen)),
+			want:    refused,
+		},
+		{
+			id: "NW-04", name: "sendmsg fast open of an open socket",
+			attempt: call(unix.SYS_SENDMSG, 9999, 0, fastOpen), want: errnos("EPERM"), differs: true,
+		},
+		{
+			id: "NW-04", name: "sendmmsg fast open of an open socket",
+			attempt: call(unix.SYS_SENDMMSG, 9999, 0, 1, fastOpen), want: errnos("EPERM"), differs: true,
+		},
+		{
+			id: "NW-05", name: "TCP_FASTOPEN_CONNECT",
+			attempt: then(
+				socket(v4, stream, 0),
+				call(unix.SYS_SETSOCKOPT, "$1", unix.IPPROTO_TCP, 30, "u32:1", 4),
+				connect("in4:{TCP4}"),
+			),
+			want: refused,
+		},
+		{id: "NW-09", name: "TCP bind", attempt: then(socket(v4, stream, 0), bind("in4:127.0.0.1:0")), want: refused},
+		{
+			id: "NW-10", name: "listen without bind",
+			attempt: then(socket(v4, stream, 0), call(unix.SYS_LISTEN, "$1", 1)), want: refused,
+		},
+		{
+			id: "NW-11", name: "MPTCP listen",
+			attempt: then(socket(v4, stream, 262), bind("in4:127.0.0.1:0"), call(unix.SYS_LISTEN, "$1", 1)),
+			want:    refused,
+		},
+		{id: "NW-13", name: "SCTP", attempt: socket(v4, stream, 132), want: refused, inside: "status Seccomp"},
+		{id: "NW-13", name: "SMC", attempt: socket(43, stream, 0), want: refused, inside: "status Seccomp"},
+	}
+}
+
+// mapped names the TCP listener as a v6 socket reaches it.
+func mapped(_ *testing.T, w *world) {
+	w.vars["MAPPED"] = "[::ffff:127.0.0.1]" + w.net.vars["TCP4"][len("127.0.0.1"):]
+}
+
+// packetRows is NW-06, NW-07 and NW-12.
+func packetRows() []row {
+	refused := errnos("EPERM", "EACCES", "EAFNOSUPPORT", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT")
+	to := func(address string) string { return call(unix.SYS_SENDTO, "$1", "s:x", 1, 0, address, "#") }
+	const v4, v6, dgram, raw = unix.AF_INET, unix.AF_INET6, unix.SOCK_DGRAM, unix.SOCK_RAW
+	return []row{
+		{id: "NW-06", name: "UDP v4", attempt: then(socket(v4, dgram, 0), to("in4:{UDP4}")), want: refused},
+		{id: "NW-06", name: "UDP v6", attempt: then(socket(v6, dgram, 0), to("in6:{UDP6}")), want: refused},
+		{
+			id: "NW-06", name: "UDP connected",
+			attempt: then(
+				socket(v4, dgram|unix.SOCK_NONBLOCK, 17),
+				connect("in4:{UDP4}"),
+				call(unix.SYS_SENDTO, "$1", "s:x", 1, 0, 0, 0),
+			),
+			want: refused,
+		},
+		{id: "NW-06", name: "UDP-Lite", attempt: socket(v4, dgram, 136), want: refused, inside: "status Seccomp"},
+		{id: "NW-12", name: "raw", attempt: socket(v4, raw, 1), want: refused, root: true},
+		{id: "NW-12", name: "raw packet", attempt: socket(unix.AF_PACKET, raw, 0), want: refused, root: true},
+		{id: "NW-12", name: "ICMP datagram", attempt: socket(v4, dgram, 1), want: refused, inside: "status Seccomp"},
+	}
+}
+
+// familyRows is IP-18 and IP-19: every family that is not granted.
+func familyRows() []row {
+	var rows []row
+	for family := 0; family <= 46; family++ {
+		if family == unix.AF_UNIX || family == unix.AF_INET || family == unix.AF_INET6 {
+			continue
+		}
+		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+			rows = append(rows, row{
+				id: "IP-18", name: fmt.Sprintf("family %d type %d", family, kind), attempt: socket(family, kind, 0),
+				want: errnos("EPERM", "EAFNOSUPPORT"), inside: "status Seccomp",
+			})
+		}
+	}
+	rows = append(rows, row{id: "IP-18", name: "AF_VSOCK against outside", attempt: socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0), want: errnos("EPERM", "EAFNOSUPPORT")})
+	for _, protocol := range []int{0, 4, 9, 12, 15, 16} { // ROUTE, SOCK_DIAG, AUDIT, NETFILTER, KOBJECT_UEVENT, GENERIC
+		rows = append(rows, row{
+			id: "IP-19", name: fmt.Sprint("netlink protocol ", protocol), attempt: socket(unix.AF_NETLINK, unix.SOCK_RAW, protocol),
+			want: errnos("EPERM", "EAFNOSUPPORT"), differs: true,
+		})
+	}
+	return rows
+}
+
+// unixRows is area I.
+func unixRows() []row {
+	eperm := errnos("EPERM", "EACCES", "EAFNOSUPPORT")
+	const un, stream, dgram, seq = unix.AF_UNIX, unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET
+	to := func(address string) string { return call(unix.SYS_SENDTO, "$1", "s:x", 1, 0, address, "#") }
+	// The descriptors of a pair are not known to the attempt: the first free number is
+	// found by opening something.
+	pair := func(kind int, rest string) string {
+		return then(openat("/", unix.O_PATH), call(unix.SYS_CLOSE, "$1"), call(unix.SYS_SOCKETPAIR, un, kind, 0, "buf:8"), rest)
+	}
+	rows := []row{
+		{
+			id: "IP-01", name: "abstract stream",
+			attempt: then(socket(un, stream, 0), connect("ab:{ABSTRACT}")), want: eperm,
+		},
+		{
+			id: "IP-02", name: "abstract datagram",
+			attempt: then(socket(un, dgram, 0), to("ab:{ABSTRACTDGRAM}")), want: eperm,
+		},
+		{
+			id: "IP-03", name: "stream by path",
+			attempt: then(socket(un, stream, 0), connect("un:{UNIX}")), want: eperm,
+		},
+		{id: "IP-04", name: "datagram by path", attempt: then(socket(un, dgram, 0), to("un:{DGRAM}")), want: eperm},
+		{
+			id: "IP-04", name: "seqpacket by path",
+			attempt: then(socket(un, seq, 0), connect("un:{SEQPACKET}")), want: eperm,
+		},
+		{
+			id: "IP-17", name: "socketpair stream works",
+			attempt: pair(stream, call(unix.SYS_WRITE, "$1", "s:x", 1)), want: []string{"ok"},
+		},
+		{
+			id: "IP-17", name: "socketpair seqpacket works",
+			attempt: pair(seq, call(unix.SYS_WRITE, "$1", "s:x", 1)), want: []string{"ok"},
+		},
+		{id: "IP-17", name: "pipe works", attempt: call(unix.SYS_PIPE2, "buf:8", 0), want: []string{"ok"}},
+		{id: "IP-17", name: "eventfd works", attempt: call(unix.SYS_EVENTFD2, 0, 0), want: []string{"ok"}},
+		{
+			id: "IP-21", name: "socketpair datagram reaches a path",
+			attempt: pair(dgram, to("un:{DGRAM}")),
+			want:    last(2, "EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
+		},
+		{
+			id: "IP-21", name: "socketpair raw reaches a path",
+			attempt: pair(unix.SOCK_RAW, to("un:{DGRAM}")),
+			want:    last(2, "EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
+		},
+		{
+			id: "IP-21", name: "socketpair datagram with a high bit", attempt: call(unix.SYS_SOCKETPAIR, un, fmt.Sprint(uint64(dgram|1<<32)), 0, "buf:8"),
+			want: errnos("EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
+		},
+		{
+			id: "IP-21", name: "socketpair datagram with flags",
+			attempt: pair(dgram|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, to("un:{DGRAM}")),
+			want:    last(2, "EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
+		},
+		{
+			id: "IP-21", name: "socketpair stream does not reach a path",
+			attempt: pair(stream, to("un:{UNIX}")), want: errnos("EISCONN", "EOPNOTSUPP", "EPERM"),
+			inside: pair(stream, call(unix.SYS_WRITE, "$1", "s:x", 1)),
+		},
+	}
+	for i := range rows {
+		rows[i].check = func(t *testing.T, w *world) {
+			if got := w.net.got.Load(); got != 0 {
+				t.Errorf("%d connections or messages arrived outside", got)
+			}
+		}
+	}
+	return rows
+}

@@ -1,0 +1,71 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"brainbox/internal/needs"
+)
+
+// TestOpenListIsDeclared compares the open list with what brainbox check says: a gap
+// is never silent, in either direction.
+func TestOpenListIsDeclared(t *testing.T) {
+	needs.LandlockABI(t, 6)
+	needs.Seccomp(t)
+	w := newWorld(t)
+	repository(t, w)
+	declared := check(t, w.dir("W"))
+	listed := []string{"tree"} // its row is TestKilledBrainbox
+	for _, r := range openRows() {
+		listed = append(listed, r.clause)
+		if got := declared.state(r.clause); got != "open" {
+			t.Errorf("%v: the clause is %q in brainbox check, want open", r, got)
+		}
+	}
+	for _, c := range declared.Clauses {
+		if c.State == "open" && !slices.Contains(listed, c.Clause) {
+			t.Errorf("clause %q is open and no row of the matrix shows it", c.Clause)
+		}
+		if c.State == "refused" {
+			t.Errorf("clause %q is refused by the default policy", c.Clause)
+		}
+	}
+}
+
+// TestOpenListIsOpen makes the attempts of the open list: each has to succeed, so
+// that the list does not outlive its reason.
+func TestOpenListIsOpen(t *testing.T) {
+	needs.LandlockABI(t, 6)
+	needs.Seccomp(t)
+	w := newWorld(t)
+	must(t, os.WriteFile(filepath.Join(w.dir("O"), "open"), []byte(canaryText), 0o644))
+	must(t, os.Symlink("open", filepath.Join(w.dir("O"), "open-link")))
+	rows := openRows()
+	for _, r := range rows {
+		w.layout(t, r.row)
+		if r.prepare != nil {
+			r.prepare(t, w)
+		}
+	}
+	inside := w.box(t)
+	before := w.canary.state(t)
+	for _, r := range rows {
+		t.Run(r.String(), func(t *testing.T) {
+			if r.user {
+				needs.User(t)
+			}
+			attempt := w.fill(r.row, r.attempt)
+			if got := inside.ask(t, attempt); !hit(got, []string{"ok"}) {
+				t.Errorf("%q = %q: no longer open", attempt, got)
+			}
+			if r.check != nil {
+				r.check(t, w)
+			}
+		})
+	}
+	if after := w.canary.state(t); (after == before) != (os.Geteuid() == 0) {
+		t.Errorf("esc/PR-12: the canary was %q and is %q", before, after)
+	}
+}

@@ -1,0 +1,112 @@
+package integration
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
+)
+
+// attackRuns is how many starts the attack on the supervisor gets.
+const attackRuns = 200
+
+// TestChildCannotReachSupervisor starts programs that do nothing but attack their
+// parent, each start pinned to one processor, where a window is widest. As soon as
+// one of them attaches to, signals, reads or limits any thread of brainbox, brainbox
+// is no boundary.
+func TestChildCannotReachSupervisor(t *testing.T) {
+	needs.LandlockABI(t, 6)
+	needs.Seccomp(t)
+	runs := attackRuns
+	if testing.Short() {
+		runs = 20
+	}
+	w := newWorld(t)
+	tries := 0
+	for i := range runs {
+		cmd := exec.Command(program("brainbox"), boxArgs(nil, program("victim"), "attack", "2ms")...)
+		cmd.Dir, cmd.Env = w.dir("W"), environ(t)
+		n, hits, err := attack(cmd, i)
+		if err != nil || len(hits) > 0 {
+			t.Fatalf("start %d: %v, and these attempts on brainbox succeeded: %q", i, err, hits)
+		}
+		tries += n
+	}
+	if tries < runs {
+		t.Errorf("%d attempts in %d starts", tries, runs)
+	}
+	t.Logf("%d starts, %d rounds of attempts, none succeeded", runs, tries)
+}
+
+// TestRejectedDesignIsReached is the proof that the test above can fail: the same
+// attack on the start that confines its own thread.
+func TestRejectedDesignIsReached(t *testing.T) {
+	needs.LandlockABI(t, 6)
+	_, hits, err := attack(exec.Command(program("rejected"), program("victim"), "attack", "200ms"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ptrace-seize", "process_vm_readv", "pidfd_getfd", "tgkill"} {
+		found := false
+		for _, h := range hits {
+			found = found || h == want
+		}
+		if !found {
+			t.Errorf("%s did not succeed against the rejected design, only %q did: the attack proves nothing", want, hits)
+		}
+	}
+}
+
+// pinned guards the affinity of the starting thread.
+var pinned sync.Mutex
+
+// attack runs the command on one processor and returns how often the attempts were
+// made, and which of them succeeded.
+func attack(cmd *exec.Cmd, turn int) (int, []string, error) {
+	pinned.Lock()
+	defer pinned.Unlock()
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return 0, nil, err
+	}
+	cpu := nth(&all, turn%all.Count())
+	cmd.Args = append([]string{"taskset", "-c", itoa(cpu), cmd.Path}, cmd.Args[1:]...)
+	var err error
+	if cmd.Path, err = exec.LookPath("taskset"); err != nil {
+		return 0, nil, err
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	var tries int
+	var names string
+	text := strings.TrimSpace(string(out))
+	if _, err := fmt.Sscanf(text+" .", "ok tries=%d hits=%s", &tries, &names); err != nil {
+		return 0, nil, fmt.Errorf("%q: %w", text, err)
+	}
+	names = strings.TrimSuffix(names, ".")
+	if names == "" {
+		return tries, nil, nil
+	}
+	return tries, strings.Split(names, ","), nil
+}
+
+// nth is the number of the set's processor number n, from 0.
+func nth(set *unix.CPUSet, n int) int {
+	for cpu := range 1024 {
+		if !set.IsSet(cpu) {
+			continue
+		}
+		if n == 0 {
+			return cpu
+		}
+		n--
+	}
+	return 0
+}
