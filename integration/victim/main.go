@@ -75,7 +75,7 @@ func split(words []string) [][]string {
 
 func takesAttempt(word string) bool {
 	switch word {
-	case "fork", "self", "memfd", "filter":
+	case "fork", "self", "memfd", "filter", "without":
 		return true
 	}
 	return false

@@ -54,6 +54,8 @@ func process(name string) func([]string) (string, error) {
 		return opMemfd
 	case "filter":
 		return opFilter
+	case "without":
+		return opWithout
 	case "daemon":
 		return one(opDaemon)
 	case "daemon-middle":
@@ -68,6 +70,8 @@ func process(name string) func([]string) (string, error) {
 		return one(opChildCheck)
 	case "attack":
 		return one(opAttack)
+	case "job":
+		return opJob
 	case "tty":
 		return opTTY
 	}

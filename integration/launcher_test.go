@@ -1,0 +1,147 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brainbox/internal/needs"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRefusedStarts is area P: what brainbox does not start, and says so.
+func TestRefusedStarts(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	marker := filepath.Join(w.dir("W"), "marker")
+	home, err := os.UserHomeDir()
+	must(t, err)
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "policy.toml")
+		must(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	dangling := filepath.Join(w.dir("O"), "dangling")
+	must(t, os.Symlink("/no/such/thing", dangling))
+	var low []string
+	if os.Geteuid() != 0 {
+		low = []string{"--memory", "none"}
+	} else {
+		low = []string{"--memory", "-1"}
+	}
+	for name, flags := range map[string][]string{
+		"esc/LA-04 a missing path":             {"--ro", filepath.Join(w.dir("O"), "none")},
+		"esc/LA-04 a dangling link":            {"--ro", dangling},
+		"esc/LA-05 write to the root":          {"--rw", "/"},
+		"esc/LA-05 write to the home":          {"--rw", home},
+		"esc/LA-05 write over brainbox itself": {"--rw", bin},
+		"esc/LA-07 a glob":                     {"--ro", w.dir("O") + "/*"},
+		"esc/LA-08 an unknown key":             {"--policy", file("version = 1\n[filesystem]\nreed = [\"/usr\"]\n")},
+		"esc/LA-08 a duplicate key":            {"--policy", file("version = 1\nversion = 1\n")},
+		"esc/LA-08 a wrong type":               {"--policy", file("version = 1\n[filesystem]\nread = \"/usr\"\n")},
+		"esc/LA-10 an isolation that is not":   {"--isolation", "container"},
+		"deny inside a grant":                  {"--deny", filepath.Join(w.dir("W"), "secret")},
+		"a host by name":                       {"--net", "proxy", "--allow-host", "example.org"},
+		"a bad limit":                          low,
+		"esc/LA-09 a filter that is not there": {"--seccomp", "/no/such/profile.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := confined(t, w, flags, "/bin/sh", "-c", "echo ran > "+marker)
+			if r.status != 125 || !strings.HasPrefix(r.err, "brainbox: ") || strings.Count(r.err, "brainbox: brainbox") != 0 {
+				t.Errorf("status %d, error %q", r.status, r.err)
+			}
+			if _, err := os.Lstat(marker); err == nil {
+				t.Error("the program ran")
+			}
+		})
+	}
+	if r := confined(t, w, nil, "/bin/sh", "-c", "echo ran > "+marker); r.status != 0 {
+		t.Errorf("control: status %d\n%s", r.status, r.err)
+	}
+	exists(t, marker)
+}
+
+// TestNested is esc/LA-16: brainbox inside brainbox does not widen anything.
+func TestNested(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	secret := filepath.Join(w.dir("O"), "secret")
+	must(t, os.WriteFile(secret, []byte(canaryText), 0o644))
+	inner := append([]string{program("brainbox")}, boxArgs([]string{"--ro", w.dir("O")}, program("victim"), "read", secret)...)
+	r := confined(t, w, nil, inner...)
+	if strings.Contains(r.out, "canary") || strings.HasPrefix(r.out, "ok") {
+		t.Errorf("the inner run reads what the outer one refuses: %q", r.out)
+	}
+	if r.status != 125 && !strings.HasPrefix(r.out, "errno EACCES") {
+		t.Errorf("status %d, output %q, error %q", r.status, r.out, r.err)
+	}
+	if r := run(t, w.dir("W"), exec.Command(inner[0], inner[1:]...)); !strings.Contains(r.out, "canary") {
+		t.Errorf("control: the inner run alone: status %d, %q, %q", r.status, r.out, r.err)
+	}
+}
+
+// TestWorkingDirectory is esc/FS-02 and esc/IN-08: a caller's folder outside every
+// grant is no handle on it.
+func TestWorkingDirectory(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	must(t, os.WriteFile(filepath.Join(w.dir("O"), "secret"), []byte(canaryText), 0o644))
+	// A policy without @cwd: nothing of where the caller is.
+	policy := filepath.Join(w.dir("R"), "policy.toml")
+	must(t, os.WriteFile(policy, []byte("version = 1\n[filesystem]\nexec = [\"/usr\", \"/bin\", \"/lib\", \"/lib64\"]\n"+
+		"[sandbox]\ndegraded = [\"metadata\", \"processes\", \"tree\"]\n"), 0o644))
+	for _, attempt := range []string{openat("secret", 0), openat("../O/secret", 0), openat("/proc/self/cwd/secret", 0)} {
+		args := boxArgs([]string{"--policy", policy}, append([]string{program("victim")}, strings.Fields(attempt)...)...)
+		r := run(t, w.dir("O"), exec.Command(program("brainbox"), args...))
+		if !strings.HasPrefix(r.out, "errno ENOENT") && !strings.HasPrefix(r.out, "errno EACCES") {
+			t.Errorf("%q: status %d, %q %q", attempt, r.status, r.out, r.err)
+		}
+		if r := run(t, w.dir("O"), exec.Command(program("victim"), strings.Fields(attempt)...)); !strings.HasPrefix(r.out, "ok") {
+			t.Errorf("control %q: %q", attempt, r.out)
+		}
+	}
+	args := boxArgs([]string{"--policy", policy}, program("victim"), "cwd")
+	if r := run(t, w.dir("O"), exec.Command(program("brainbox"), args...)); r.out != "ok /\n" {
+		t.Errorf("the working directory inside is %q, want /: %s", r.out, r.err)
+	}
+}
+
+// TestSameConfinement is esc/FS-28 and esc/FS-29: what runs a program without asking
+// for execute does not get out of anything.
+func TestSameConfinement(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	secret := filepath.Join(w.dir("O"), "secret")
+	must(t, os.WriteFile(secret, []byte(canaryText), 0o644))
+	script := filepath.Join(w.dir("X"), "script")
+	must(t, os.WriteFile(script, []byte("grep -E 'Seccomp:|NoNewPrivs:' /proc/self/status; cat "+secret+"\n"), 0o644))
+	copyProgram(t, "/bin/cat", filepath.Join(w.dir("X"), "cat"))
+	inside := w.box(t)
+	if got, want := inside.ask(t, "memfd child-check "+secret), "ok NoNewPrivs=1 Seccomp=2 secret=refused"; got != want {
+		t.Errorf("esc/FS-29: %q, want %q", got, want)
+	}
+	got := inside.ask(t, "run /bin/sh "+script)
+	if !strings.Contains(got, `NoNewPrivs:\t1\nSeccomp:\t2`) || strings.Contains(got, "canary") || !strings.Contains(got, "Permission denied") {
+		t.Errorf("esc/FS-28 a script: %q", got)
+	}
+	loader := needs.Program(t, loaderPath())
+	if got := inside.ask(t, "run "+loader+" "+filepath.Join(w.dir("X"), "cat")+" "+secret); strings.Contains(got, "canary\\n") || !strings.Contains(got, "Permission denied") {
+		t.Errorf("esc/FS-28 the loader: %q", got)
+	}
+	if got := bare(t, w.dir("W")).ask(t, "run "+loader+" "+filepath.Join(w.dir("X"), "cat")+" "+secret); !strings.HasPrefix(got, "ok") {
+		t.Errorf("control: %q", got)
+	}
+}
+
+// loaderPath is the program interpreter of this machine's dynamic programs.
+func loaderPath() string {
+	for _, path := range []string{"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"} {
+		if unix.Access(path, unix.X_OK) == nil {
+			return path
+		}
+	}
+	return "ld.so"
+}

@@ -1,0 +1,110 @@
+package integration
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"brainbox/internal/needs"
+)
+
+// result is how one program ended.
+type result struct {
+	status int
+	out    string
+	err    string
+	took   time.Duration
+}
+
+// run runs a program to its end in a folder.
+func run(t testing.TB, dir string, cmd *exec.Cmd) result {
+	t.Helper()
+	var out, errs strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	if cmd.Env == nil {
+		cmd.Env = environ(t)
+	}
+	begun := time.Now()
+	must(t, cmd.Start())
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	err := cmd.Wait()
+	r := result{status: cmd.ProcessState.ExitCode(), out: out.String(), err: errs.String(), took: time.Since(begun)}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, r.err)
+	}
+	return r
+}
+
+// confined runs a program to its end inside brainbox.
+func confined(t testing.TB, w *world, flags []string, command ...string) result {
+	t.Helper()
+	return run(t, w.dir("W"), exec.Command(program("brainbox"), boxArgs(flags, command...)...))
+}
+
+// kernel asks for what every start of these tests needs.
+func kernel(t testing.TB) {
+	t.Helper()
+	needs.LandlockABI(t, 6)
+	needs.Seccomp(t)
+}
+
+// pidIn reads a process number that a victim has left.
+func pidIn(t testing.TB, path string) int {
+	t.Helper()
+	waitFor(t, path, func() bool { _, err := os.Stat(path); return err == nil })
+	text, err := os.ReadFile(path)
+	must(t, err)
+	pid, err := strconv.Atoi(string(text))
+	must(t, err)
+	return pid
+}
+
+// waitFor waits until something is so.
+func waitFor(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not in %v", what, patience)
+		}
+	}
+}
+
+// alive says whether a process is there and no zombie.
+func alive(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	after := string(text[strings.LastIndexByte(string(text), ')')+1:])
+	return !strings.HasPrefix(after, " Z") && !strings.HasPrefix(after, " X")
+}
+
+// field is one field of /proc/PID/status.
+func field(pid int, name string) string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, name+":"); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// reap ends a process that a test has left on purpose.
+func reap(t testing.TB, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("process %d: %v", pid, err)
+	}
+	waitFor(t, "the end of a process", func() bool { return !alive(pid) })
+}
