@@ -34,6 +34,8 @@ type Clause struct {
 	Requirement string
 	Route       string // what would hold it, or allow it to stay open
 	Entries     []Entry
+
+	mistaken bool // refused for what was written, not for what the kernel lacks
 }
 
 // Entry is one entry of the policy inside a clause.
@@ -103,6 +105,10 @@ type planner struct {
 	pol   *policy.Policy
 	facts *Facts
 	plan  *Plan
+
+	nestedAt []int           // indexes of Facts.Wants that nest looked at
+	nestedAs []policy.Nested // what it found, one each
+	dropped  []string        // by index of Facts.Wants: why a grant has no effect
 }
 
 // NewPlan decides what every entry of p becomes with the given facts. It is pure. A plan
@@ -128,10 +134,18 @@ func NewPlan(p *policy.Policy, f *Facts) *Plan {
 	return pl
 }
 
-// add appends a clause and remembers the first refusal. A clause that could not be held
-// is open if the operator accepts that by name, else refused.
+// add appends a clause and remembers the first refusal.
 func (d *planner) add(c Clause) {
-	if c.State == StateRefused && c.Name != "deny" && d.degraded(c.Name) {
+	d.settle(&c)
+	d.plan.Clauses = append(d.plan.Clauses, c)
+}
+
+// settle ends the decision about a clause. One that could not be held is open if the
+// operator accepts that by name, else refused. A mistake cannot be accepted: a missing
+// path, or a write grant that holds the home folder, would be shown as open and be
+// neither granted nor refused.
+func (d *planner) settle(c *Clause) {
+	if c.State == StateRefused && c.Name != "deny" && !c.mistaken && d.degraded(c.Name) {
 		c.State, c.Degraded = StateOpen, true
 		for i := range c.Entries {
 			if c.Entries[i].State == StateRefused {
@@ -139,7 +153,6 @@ func (d *planner) add(c Clause) {
 			}
 		}
 	}
-	d.plan.Clauses = append(d.plan.Clauses, c)
 	if c.State != StateRefused {
 		return
 	}
@@ -201,7 +214,7 @@ func (d *planner) directory() {
 	}
 	d.plan.Cwd = f.Cwd.Target
 	for i, w := range f.Wants {
-		if f.Paths[i].Err == nil && w.Right.Grants() && policy.Below(f.Cwd.Target, f.Paths[i].Target) {
+		if f.Paths[i].Err == nil && w.Right.Grants() && d.dropped[i] == "" && policy.Below(f.Cwd.Target, f.Paths[i].Target) {
 			return
 		}
 	}

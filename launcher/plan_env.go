@@ -33,7 +33,7 @@ func (d *planner) environment() {
 		d.plan.Env, notes, err = envfilter.Build(in)
 	}
 	if err != nil {
-		c.State, c.Requirement = StateRefused, strings.TrimPrefix(err.Error(), "envfilter: ")
+		c.State, c.Requirement, c.mistaken = StateRefused, strings.TrimPrefix(err.Error(), "envfilter: "), true
 		c.Route = "brainbox why env NAME says what a variable is given, and why"
 		var ne *envfilter.NameError
 		if errors.As(err, &ne) && ne.Hint != "" {

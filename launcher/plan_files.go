@@ -23,12 +23,10 @@ func (d *planner) files() {
 		Name: "deny", Route: "--isolation namespaces, or grant only the folders beside it",
 		Requirement: "isolation namespaces: Landlock cannot take back a part of a grant",
 	}
-	nest := d.nest()
+	d.nest()
 	for i := range d.facts.Wants {
 		w := &d.facts.Wants[i]
 		switch {
-		case nest[i].Drop:
-			d.dropped(&files, i, nest[i])
 		case w.Clause != "" && w.Clause != "files": // sharing() reports it
 			d.rule(i)
 		case w.Right == policy.RightProtect:
@@ -39,7 +37,13 @@ func (d *planner) files() {
 			d.grant(&files, i)
 		}
 	}
-	d.nested(nest, &files, &protect)
+	for _, own := range [...][2]string{{"HOME", d.facts.homeDir()}, {"TMPDIR", d.facts.tmpDir()}} {
+		files.Entries = append(files.Entries, Entry{
+			Value: own[0], Path: own[1], Target: own[1], Right: policy.RightWriteExec.String(), State: StateEnforced, Source: -1,
+			Note: "private",
+		})
+	}
+	d.nested(&files, &protect)
 	d.landlockFiles(&files)
 	d.add(files)
 	d.add(protect)
@@ -67,8 +71,10 @@ func (d *planner) grant(c *Clause, i int) {
 		}
 		e.State, e.Note = StateUnused, "absent: "+errText(p.Err)
 	case p.Err != nil:
-		e.State, e.Note = StateRefused, errText(p.Err)
+		e.State, e.Note, c.mistaken = StateRefused, errText(p.Err), true
 		c.Route = `create it first, or write { path = "…", missing = "skip" } in a policy file`
+	case d.dropped[i] != "":
+		e.State, e.Note = StateUnused, d.dropped[i]
 	default:
 		if w.Right.Writes() && !w.Always {
 			d.critical(c, &e, w, p)
@@ -100,6 +106,7 @@ func (d *planner) critical(c *Clause, e *Entry, w *Want, p *PathFact) {
 	for _, k := range d.facts.Critical {
 		if policy.Below(k.Path, p.Target) {
 			e.State, e.Note = StateRefused, "a write grant that holds "+k.What+" ("+quotePath(k.Path)+")"
+			c.mistaken = true
 			c.Route = "grant a folder that does not hold it; --no-protect " + quotePath(w.Text) + " insists"
 			return
 		}
@@ -154,7 +161,7 @@ func (d *planner) carve(c *Clause, i int, writesOnly bool) {
 func (d *planner) grantOver(place string, writesOnly bool) string {
 	for i, w := range d.facts.Wants {
 		p := d.facts.Paths[i]
-		if p.Err != nil || !w.Right.Grants() || writesOnly && !w.Right.Writes() {
+		if p.Err != nil || d.dropped[i] != "" || !w.Right.Grants() || writesOnly && !w.Right.Writes() {
 			continue
 		}
 		if policy.Below(place, p.Target) {
@@ -168,10 +175,8 @@ func (d *planner) grantOver(place string, writesOnly bool) string {
 func (d *planner) landlockFiles(c *Clause) {
 	d.plan.Landlock.ResolveUnixElsewhere = true // socket(AF_UNIX) is refused below ABI 9
 	if d.facts.LandlockErr != nil {
-		c.State, c.Requirement = StateRefused, d.facts.LandlockErr.Error()
+		c.State, c.Requirement, c.mistaken = StateRefused, d.facts.LandlockErr.Error(), true // nothing would be held
 		c.Route = "boot a kernel with Landlock (Linux 5.13, lsm=landlock,…); brainbox probe says what is there"
-		// Without Landlock nothing at all holds the files: that cannot be accepted as degraded.
-		d.refuse(&Refusal{Status: StatusRefused, Clause: "files", Message: "files: " + c.Requirement, Hint: c.Route})
 		return
 	}
 	c.Mechanism = d.facts.Landlock.Mechanism()
@@ -188,6 +193,7 @@ func (d *planner) landlockFiles(c *Clause) {
 		if e.State != StateEnforced {
 			e.Note, c.Requirement = "needs "+l.Requirement, l.Requirement
 			c.Route = "a newer kernel, or --allow-degraded files to leave it open"
+			c.Degraded = c.Degraded || e.State == StateOpen // only the operator can have said so
 		}
 		c.Entries = append(c.Entries, e)
 		c.State = worst(c.State, e.State)

@@ -4,49 +4,44 @@ import (
 	"brainbox/policy"
 )
 
-// nest applies the table of entries inside each other (design §7) to the resolved paths,
-// one result for each entry of Wants.
-func (d *planner) nest() []policy.Nested {
+// nest asks the table of entries inside each other (design §7) about the resolved paths.
+// A grant that another one on the same place replaces, or that lies inside a denied
+// tree, is dropped: Landlock would add it up.
+func (d *planner) nest() {
 	var entries []policy.Entry
-	var at []int
-	for i := range d.facts.Wants {
-		w, p := &d.facts.Wants[i], &d.facts.Paths[i]
+	d.dropped = make([]string, len(d.facts.Wants))
+	for i, w := range d.facts.Wants {
+		p := d.facts.Paths[i]
 		if w.Always || p.Err != nil || w.Right == policy.RightNone {
 			continue
 		}
 		entries = append(entries, policy.Entry{Path: p.Target, Right: w.Right, Kind: d.kindOf(w.Source)})
-		at = append(at, i)
+		d.nestedAt = append(d.nestedAt, i)
 	}
-	out := make([]policy.Nested, len(d.facts.Wants))
-	for n, eff := range policy.Nest(entries) {
-		out[at[n]] = eff
-	}
-	return out
-}
-
-// nested puts what nest found into the clauses: Landlock only adds, so a narrower grant
-// inside a wider one is never silent.
-func (d *planner) nested(nest []policy.Nested, files, protect *Clause) {
-	for i, eff := range nest {
-		w := &d.facts.Wants[i]
-		switch {
-		case eff.Drop:
-		case eff.Err != nil:
-			d.mark(files, w, StateRefused, eff.Err.Error())
-			files.Route = firstOf(files.Route, policy.Hint(eff.Err), "take one of the two entries out")
-		case eff.Implied == policy.RightProtect:
-			d.implied(protect, i, eff)
-		case eff.Note != "" || eff.NoExec:
-			d.mark(files, w, StateEnforced, firstOf(eff.Note, "the rights of the entry around it add up: no-exec is no boundary here"))
+	d.nestedAs = policy.Nest(entries)
+	for n, eff := range d.nestedAs {
+		if i := d.nestedAt[n]; eff.Drop && d.facts.Wants[i].Right.Grants() {
+			d.dropped[i] = eff.Note
 		}
 	}
 }
 
-// dropped reports an entry that another one of the same place overrules: it makes no rule.
-func (d *planner) dropped(c *Clause, i int, eff policy.Nested) {
-	e := d.entry(i)
-	e.State, e.Note = StateUnused, firstOf(eff.Note, "overruled by another entry for the same place")
-	c.Entries = append(c.Entries, e)
+// nested reports what nest found: a narrower grant inside a wider one is never silent.
+func (d *planner) nested(files, protect *Clause) {
+	for n, eff := range d.nestedAs {
+		w := &d.facts.Wants[d.nestedAt[n]]
+		switch {
+		case eff.Drop:
+		case eff.Err != nil:
+			d.mark(files, w, StateRefused, eff.Err.Error())
+			files.mistaken = true
+			files.Route = firstOf(files.Route, policy.Hint(eff.Err), "take one of the two entries out")
+		case eff.Implied == policy.RightProtect:
+			d.implied(protect, d.nestedAt[n], eff)
+		case eff.Note != "" || eff.NoExec:
+			d.mark(files, w, StateEnforced, firstOf(eff.Note, "the rights of the entry around it add up: no-exec is no boundary here"))
+		}
+	}
 }
 
 func (d *planner) kindOf(source int) policy.SourceKind {

@@ -29,7 +29,9 @@ func (d *planner) filter() {
 		c.Entries = []Entry{{Value: s.V.File.Text, Path: s.V.File.Abs, State: StateEnforced, Source: source}}
 		if d.facts.SeccompErr != nil {
 			c.State, c.Entries[0].State, c.Entries[0].Note = StateRefused, StateRefused, d.facts.SeccompErr.Error()
+			c.mistaken = true
 			c.Route = "brainbox policy compile FILE says what is wrong with a profile"
+			break // the other clauses would hide what is wrong
 		}
 		if len(d.facts.SeccompDropped) > 0 {
 			c.Entries[0].Note = "unknown system calls, refused like all that are not listed: " + strings.Join(d.facts.SeccompDropped, " ")
@@ -39,7 +41,7 @@ func (d *planner) filter() {
 	default:
 		c.Entries = []Entry{{Value: "default", State: StateEnforced, Source: source}}
 		if _, err := seccomp.Default(d.plan.Seccomp); err != nil {
-			c.State, c.Requirement = StateRefused, err.Error()
+			c.State, c.Requirement, c.mistaken = StateRefused, err.Error(), true
 			c.Route = "--seccomp FILE with an OCI profile for this architecture"
 		}
 	}
@@ -49,20 +51,31 @@ func (d *planner) filter() {
 // withoutDefaultFilter refuses what only the default filter holds: its rules for sockets
 // and System V objects are part of the clauses network, unix and ipc.
 func (d *planner) withoutDefaultFilter(what string) {
-	for _, name := range [...]string{"network", "unix", "ipc"} {
-		for i := range d.plan.Clauses {
-			c := &d.plan.Clauses[i]
-			if c.Name != name || c.State != StateEnforced || name == "unix" && d.plan.Seccomp.UnixSockets {
+	for i := range d.plan.Clauses {
+		c := &d.plan.Clauses[i]
+		switch c.Name {
+		case "network":
+			if d.pol.Network.Mode.V == policy.NetHost { // open already, as asked
 				continue
 			}
-			again := *c
-			again.State, again.Mechanism = StateRefused, ""
-			again.Requirement = "the default seccomp filter, which " + what + " replaces"
-			again.Route = "--seccomp default, or --allow-degraded " + name
-			d.plan.Clauses = append(d.plan.Clauses[:i:i], d.plan.Clauses[i+1:]...)
-			d.add(again)
-			break
+		case "unix":
+			if d.plan.Seccomp.UnixSockets { // Landlock holds it
+				continue
+			}
+		case "ipc":
+		default:
+			continue
 		}
+		if c.State == StateRefused || c.Degraded {
+			continue
+		}
+		c.State, c.Mechanism = StateRefused, ""
+		c.Requirement = "the default seccomp filter, which " + what + " replaces"
+		c.Route = "--seccomp default, or --allow-degraded " + c.Name
+		for j := range c.Entries {
+			c.Entries[j].State = StateRefused
+		}
+		d.settle(c)
 	}
 }
 
@@ -77,10 +90,11 @@ func (d *planner) identity() {
 		if d.facts.Place.EUID != 0 {
 			e.State, e.Note = StateRefused, "only root can become another user"
 			c.State, c.Requirement, c.Route = StateRefused, e.Note, "take identity out, or run as root"
+			c.mistaken = true
 		}
 		c.Entries = []Entry{e}
 	} else if d.facts.Place.EUID != 0 {
-		c.Entries = []Entry{{Value: "groups", State: StateOpen, Source: -1, Note: "supplementary groups stay: only root can drop them"}}
+		c.Entries = []Entry{{Value: "groups", State: StateUnused, Source: -1, Note: "supplementary groups stay: only root can drop them"}}
 	}
 	d.add(c)
 }

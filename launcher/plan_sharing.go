@@ -9,6 +9,9 @@ import (
 func (d *planner) sharing() {
 	d.ipc()
 	shm := Clause{Name: "shared_memory", State: StateEnforced, Mechanism: d.facts.Landlock.Mechanism()}
+	if d.facts.LandlockErr != nil {
+		shm.State, shm.Requirement = StateRefused, d.facts.LandlockErr.Error()
+	}
 	for i, w := range d.facts.Wants {
 		if w.Clause == "shared_memory" && d.facts.Paths[i].Err == nil {
 			e := d.entry(i)
