@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -117,8 +118,13 @@ func (f *Facts) observeExec(p *policy.Policy) {
 	}
 	tmp := openPath(dir)
 	var st unix.Stat_t
-	// The caller's own folder is used if nobody but the program can enter it.
-	if tmp.Err == nil && unix.Fstat(tmp.fd, &st) == nil && tmp.Dir && int(st.Uid) == uid && st.Mode&0o077 == 0 {
+	// The caller's own folder is used if nobody but the program can enter it, and if it
+	// could be a write grant: a TMPDIR that is the home folder would be one of all of it.
+	private := func() bool {
+		return unix.Fstat(tmp.fd, &st) == nil && tmp.Dir && int(st.Uid) == uid && st.Mode&0o077 == 0 &&
+			!slices.ContainsFunc(f.Critical, func(c Critical) bool { return policy.Below(c.Path, tmp.Target) })
+	}
+	if tmp.Err == nil && private() {
 		f.CallerTmp = tmp
 		return
 	}

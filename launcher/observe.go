@@ -76,7 +76,12 @@ func look(w *Want) PathFact {
 	if w.Right == policy.RightProtect && w.Optional {
 		return PathFact{Err: errNotLooked}
 	}
-	return openPath(w.Abs)
+	p := openPath(w.Abs)
+	if p.Err != nil && (w.Right == policy.RightProtect || w.Right == policy.RightDeny) {
+		// Absent now, but the program could make it: where would it be?
+		p.Target = resolvedPrefix(w.Abs)
+	}
+	return p
 }
 
 func (f *Facts) observeProcess() {

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -61,18 +62,30 @@ func Inside(child, parent string) bool {
 	return policy.Below(resolvedPrefix(child), resolvedPrefix(parent))
 }
 
-// resolvedPrefix resolves the longest existing part of a clean absolute path.
+// resolvedPrefix resolves the longest existing part of a clean absolute path. A link
+// that leads nowhere counts as where it leads: what is made there later is there.
 func resolvedPrefix(name string) string {
-	rest := ""
-	for at := name; ; at = filepath.Dir(at) {
+	rest, links := "", 0
+	for at := name; ; {
 		p := openPath(at)
 		if p.Err == nil {
 			p.close()
 			return filepath.Join(p.Target, rest)
 		}
+		if link, err := os.Readlink(at); err == nil {
+			if links++; links > maxLinks {
+				return name
+			}
+			at = absolute(resolvedPrefix(filepath.Dir(at)), link)
+			continue
+		}
 		if at == "/" {
 			return name
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
+		at = filepath.Dir(at)
 	}
 }
+
+// maxLinks is the kernel's own bound (path_resolution(7)).
+const maxLinks = 40

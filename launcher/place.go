@@ -1,7 +1,7 @@
 package launcher
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -128,7 +128,8 @@ func tmpBase(dir string, uid int) string {
 		if unix.Lstat(up, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return "/tmp"
 		}
-		if st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 {
+		// Its owner can rename what is below it, whatever the mode says.
+		if st.Uid != 0 && int(st.Uid) != uid || st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 {
 			return "/tmp"
 		}
 		if up == "/" {
@@ -176,11 +177,33 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// readSmall reads a small system file; "" if it cannot.
+// maxSmall bounds what readSmall reads, in bytes.
+const maxSmall = 8 << 20
+
+// readSmall reads a small file; "" if it cannot, if it is too large, or if it is not a
+// regular file: the name may come from the checkout, where a FIFO would never answer.
 func readSmall(path string) string {
-	b, err := os.ReadFile(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return ""
 	}
-	return string(b)
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > maxSmall {
+		return ""
+	}
+	// Read by hand: package os would start its poller for a non-blocking descriptor.
+	buf := make([]byte, max(4096, st.Size+1))
+	for n := 0; ; {
+		got, err := unix.Read(fd, buf[n:])
+		if n += max(got, 0); err == nil && got == 0 {
+			return string(buf[:n])
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) || n > maxSmall {
+			return ""
+		}
+		if n == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
 }

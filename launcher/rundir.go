@@ -100,7 +100,7 @@ func openBase(dir string) (int, error) {
 		return -1, err
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != os.Geteuid() || st.Mode&0o066 != 0 {
+	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != os.Geteuid() || st.Mode&0o077&^mode != 0 {
 		unix.Close(fd)
 		return -1, &Refusal{
 			Status: StatusRefused, Message: quotePath(dir) + " is not a private folder of yours",

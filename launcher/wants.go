@@ -122,6 +122,9 @@ func critical(p *policy.Policy, pl *Place) []Critical {
 	if exe, err := os.Readlink("/proc/self/exe"); err == nil {
 		add(exe, "the running brainbox")
 		add(filepath.Join(filepath.Dir(exe), "../libexec/brainbox"), "brainbox's helpers")
+		for _, name := range [...]string{"brainbox", "brainbox-exec", "brainbox-kill", "brainbox-seccomp", "brainbox-host", "brainbox-mcp"} {
+			add(filepath.Dir(exe)+"/"+name, "brainbox's helpers")
+		}
 	}
 	add(lookup(pl.environ, "BRAIN_UI_EXEC_WRAPPER"), "the configured exec wrapper")
 	add(lookup(pl.environ, "BRAIN_UI_EXEC_KILLER"), "the configured exec killer")

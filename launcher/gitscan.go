@@ -1,0 +1,138 @@
+package launcher
+
+import (
+	"strings"
+)
+
+// gitScanner reads a git configuration text as git does (git-config(1), CONFIGURATION
+// FILE). Lines end with a new line only: the caller has replaced carriage returns.
+type gitScanner struct {
+	rest    string
+	section string // lower case; "" where it has a subsection, which no kept variable has
+}
+
+// next returns the next variable that has a value; ok is false at the end of the text and
+// at the first error.
+func (s *gitScanner) next() (name, value string, ok bool) {
+	for {
+		s.rest = strings.TrimLeft(s.rest, " \t\n\v\f\r")
+		switch {
+		case s.rest == "":
+			return "", "", false
+		case s.rest[0] == '#' || s.rest[0] == ';':
+			_, s.rest, _ = strings.Cut(s.rest, "\n")
+		case s.rest[0] == '[':
+			if !s.header() {
+				return "", "", false
+			}
+		default:
+			name = s.name()
+			if name == "" || s.rest != "" && s.rest[0] != '=' && s.rest[0] != '\n' {
+				return "", "", false
+			}
+			if s.rest == "" || s.rest[0] == '\n' {
+				continue // a variable without a value: true, and nothing that is kept
+			}
+			s.rest = s.rest[1:]
+			value, ok = s.value()
+			return name, value, ok
+		}
+	}
+}
+
+// header reads [section] and [section "subsection"].
+func (s *gitScanner) header() bool {
+	end := 1
+	for end < len(s.rest) && (isGitName(s.rest[end]) || s.rest[end] == '.') {
+		end++
+	}
+	name := strings.ToLower(s.rest[1:end])
+	s.rest = s.rest[end:]
+	if strings.HasPrefix(s.rest, "]") {
+		s.rest, s.section = s.rest[1:], name
+		return true
+	}
+	s.section = ""
+	s.rest = strings.TrimLeft(s.rest, " \t\v\f\r")
+	if !strings.HasPrefix(s.rest, `"`) {
+		return false
+	}
+	for i := 1; i < len(s.rest) && s.rest[i] != '\n'; i++ {
+		switch s.rest[i] {
+		case '\\':
+			if i++; i < len(s.rest) && s.rest[i] == '\n' {
+				return false
+			}
+		case '"':
+			if !strings.HasPrefix(s.rest[i+1:], "]") {
+				return false
+			}
+			s.rest = s.rest[i+2:]
+			return true
+		}
+	}
+	return false
+}
+
+// name reads a variable's name and the blanks after it.
+func (s *gitScanner) name() string {
+	end := 0
+	for end < len(s.rest) && isGitName(s.rest[end]) && (end > 0 || isGitLetter(s.rest[0])) {
+		end++
+	}
+	name := strings.ToLower(s.rest[:end])
+	s.rest = strings.TrimLeft(s.rest[end:], " \t")
+	return name
+}
+
+func isGitLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func isGitName(c byte) bool { return isGitLetter(c) || c >= '0' && c <= '9' || c == '-' }
+
+// value reads up to the end of the line: it undoes quotes, escapes, continued lines and
+// trailing comments.
+func (s *gitScanner) value() (string, bool) {
+	var b strings.Builder
+	s.rest = strings.TrimLeft(s.rest, " \t\v\f\r")
+	quoted, end := false, 0 // end: length without trailing unquoted blanks
+	for i := 0; ; i++ {
+		if i >= len(s.rest) || s.rest[i] == '\n' {
+			s.rest = s.rest[min(i, len(s.rest)):]
+			return b.String()[:end], !quoted
+		}
+		switch c := s.rest[i]; {
+		case c == '"':
+			quoted = !quoted
+			end = b.Len()
+			continue
+		case c == '\\':
+			if i++; i < len(s.rest) && s.rest[i] == '\n' { // continued
+				end = b.Len() // git keeps the blanks before it
+				continue
+			}
+			esc := -1
+			if i < len(s.rest) {
+				esc = strings.IndexByte(`ntb"\`, s.rest[i])
+			}
+			if esc < 0 {
+				return "", false
+			}
+			b.WriteByte("\n\t\b\"\\"[esc])
+			end = b.Len()
+			continue
+		case (c == '#' || c == ';') && !quoted:
+			_, s.rest, _ = strings.Cut(s.rest[i:], "\n")
+			return b.String()[:end], true
+		default:
+			blank := !quoted && strings.IndexByte(" \t\v\f\r", c) >= 0
+			if blank && b.Len() == 0 {
+				continue
+			}
+			b.WriteByte(c)
+			if blank {
+				continue
+			}
+		}
+		end = b.Len()
+	}
+}
