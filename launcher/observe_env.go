@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -16,10 +17,7 @@ const maxEnvFile = 1 << 20
 // observeEnv reads the files of variables.
 func (f *Facts) observeEnv(p *policy.Policy) error {
 	for _, file := range p.Env.Files {
-		text, err := os.ReadFile(file.Abs)
-		if err == nil && len(text) > maxEnvFile {
-			err = fmt.Errorf("%q is larger than %d bytes", file.Abs, maxEnvFile)
-		}
+		text, err := readEnvFile(file.Abs)
 		if err != nil {
 			return &Refusal{
 				Status: StatusRefused, Clause: "env", Message: "environment file: " + err.Error(),
@@ -29,6 +27,20 @@ func (f *Facts) observeEnv(p *policy.Policy) error {
 		f.EnvFiles = append(f.EnvFiles, EnvFile{Name: file.Text, Text: text})
 	}
 	return nil
+}
+
+// readEnvFile reads a file of variables, or a pipe: the shell's <(command) is one.
+func readEnvFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxEnvFile+1))
+	if err == nil && len(text) > maxEnvFile {
+		err = fmt.Errorf("%q is larger than %d bytes", name, maxEnvFile)
+	}
+	return text, err
 }
 
 // observeIdentity looks up who the program is to become. Only root can become somebody
