@@ -11,22 +11,31 @@ func beforeFork()
 //go:linkname afterFork syscall.runtime_AfterFork
 func afterFork()
 
-// fork makes the child with one raw clone(2) or clone3(2) and walks the list in it.
-// Only the parent returns. The child shares no memory with the parent (no CLONE_VM),
-// has one thread, and keeps every signal blocked until the step before execve.
+// vforkCall makes one system call that may return twice on one stack.
 //
-// beforeFork leaves the stack guard of this goroutine poisoned, so that anything in
-// the child that tried to grow the stack would crash instead of corrupting it.
+//go:noescape
+func vforkCall(nr, a1, a2, a3 uintptr) (r1, errno uintptr)
+
+// fork makes the child with one raw clone(2) or clone3(2) and walks the list in it. Only
+// the parent returns, and not before the child has executed the program or ended
+// (CLONE_VM|CLONE_VFORK): no page table is copied, however large the caller is, and the
+// caller touches no page that it shares with the child meanwhile. The child has one
+// thread, writes to nothing but the stack below this frame, and keeps every signal
+// blocked until the step before execve. No code of the program runs while memory is
+// shared.
+//
+// beforeFork leaves the stack guard of this goroutine poisoned, so that anything in the
+// child that tried to grow the stack would crash instead of corrupting it.
 //
 //go:norace
 //go:nosplit
 //go:nocheckptr
 func fork(calls []call, report int, nr, a1, a2, a3 uintptr) (pid uintptr, errno syscall.Errno) {
 	beforeFork()
-	pid, _, errno = syscall.RawSyscall6(nr, a1, a2, a3, 0, 0, 0)
-	if errno != 0 || pid != 0 {
+	pid, e := vforkCall(nr, a1, a2, a3)
+	if e != 0 || pid != 0 {
 		afterFork()
-		return pid, errno
+		return pid, syscall.Errno(e)
 	}
 	childMain(calls, report)
 	return 0, 0 // never reached

@@ -70,7 +70,7 @@ func (c *Child) clone(j *job, report, cgroup int) syscall.Errno {
 	var errno syscall.Errno
 	if cgroup > 0 {
 		j.clone = cloneArgs{
-			flags:      unix.CLONE_PIDFD | unix.CLONE_INTO_CGROUP,
+			flags:      unix.CLONE_PIDFD | unix.CLONE_INTO_CGROUP | unix.CLONE_VM | unix.CLONE_VFORK,
 			pidfd:      uint64(addr(&j.pidfd)),
 			exitSignal: uint64(unix.SIGCHLD),
 			cgroup:     uint64(cgroup),
@@ -79,7 +79,7 @@ func (c *Child) clone(j *job, report, cgroup int) syscall.Errno {
 	} else {
 		// amd64 and arm64 agree on the first three: flags, stack, parent_tid, which
 		// is where CLONE_PIDFD puts the descriptor (clone(2)).
-		pid, errno = fork(j.calls, report, unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PIDFD, 0, addr(&j.pidfd))
+		pid, errno = fork(j.calls, report, unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PIDFD|unix.CLONE_VM|unix.CLONE_VFORK, 0, addr(&j.pidfd))
 	}
 	c.PID, c.PidFD = int(pid), int(j.pidfd)
 	return errno

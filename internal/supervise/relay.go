@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -97,13 +98,19 @@ func (rl *relay) copy(b *budget, clean bool, truncated *atomic.Bool, over func()
 	}
 }
 
-// finishRelays waits until everything that the program wrote has been passed on. The
-// tree has ended, so no writer is left; with survivors the read ends are closed.
-func (r *run) finishRelays() {
+// finishRelays waits until everything that the program wrote has been passed on. When the
+// tree has ended no writer is left; a survivor's writes are not waited for.
+func (r *run) finishRelays(survivors bool) {
 	for _, rl := range r.relays {
+		if survivors {
+			_ = rl.from.SetReadDeadline(time.Now().Add(drainTime))
+		}
 		<-rl.done
 	}
 }
+
+// drainTime is how long what a survivor wrote is still passed on.
+const drainTime = 100 * time.Millisecond
 
 func (r *run) closeRelays() {
 	for _, rl := range r.relays {

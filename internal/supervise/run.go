@@ -65,9 +65,11 @@ func Run(job *Job, started func(pid int)) (*Result, error) {
 
 	r.waitLeader()
 	r.disarm()
-	res := &Result{Survivors: r.endTree()}
+	res := &Result{}
 	r.reapLeader(res)
-	r.finishRelays()
+	res.Survivors = r.endTree()
+	res.PeakRSS = peakRSS()
+	r.finishRelays(len(res.Survivors) > 0)
 	r.term.restore()
 	res.Duration = time.Since(begun)
 	res.TimedOut, res.Truncated = r.timedOut.Load(), r.truncated.Load()
@@ -75,8 +77,9 @@ func Run(job *Job, started func(pid int)) (*Result, error) {
 	return res, nil
 }
 
-// waitLeader blocks until the program has ended, leaves it unreaped (so that its
-// number stays its own), reaps adopted orphans, and follows it into job control stops.
+// waitLeader blocks until the program has ended, leaves it unreaped (so that its number
+// stays its own until the timers are off), reaps adopted orphans, and follows it into job
+// control stops.
 func (r *run) waitLeader() {
 	for {
 		var info siginfo
@@ -131,10 +134,16 @@ func (r *run) reapLeader(res *Result) {
 	} else {
 		res.Code = ws.ExitStatus()
 	}
+}
+
+// peakRSS is the largest resident set of all descendants that were waited for, in KiB
+// (getrusage(2), RUSAGE_CHILDREN).
+func peakRSS() int64 {
 	var ru unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_CHILDREN, &ru) == nil {
-		res.PeakRSS = ru.Maxrss
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &ru) != nil {
+		return 0
 	}
+	return ru.Maxrss
 }
 
 // limitTime arms the time limit.
@@ -164,16 +173,18 @@ func (r *run) disarm() {
 // endLeader asks the whole tree to end and, after KillAfter, makes the program end:
 // everything else follows from that.
 func (r *run) endLeader() {
+	r.mu.Lock()
+	if r.over || r.killTimer != nil {
+		r.mu.Unlock()
+		return
+	}
+	// Before the walk: a tree that grows while it is walked must not put the end off.
+	r.killTimer = time.AfterFunc(r.job.KillAfter, func() { r.signal(unix.SIGKILL) })
+	r.mu.Unlock()
 	for _, p := range descendants(os.Getpid()) {
 		p.signal(unix.SIGTERM)
 		p.signal(unix.SIGCONT) // a stopped process sees TERM only then
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over || r.killTimer != nil {
-		return
-	}
-	r.killTimer = time.AfterFunc(r.job.KillAfter, func() { r.signal(unix.SIGKILL) })
 }
 
 // signal sends sig to the program, unless the run is over.

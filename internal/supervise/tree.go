@@ -1,7 +1,7 @@
 package supervise
 
 import (
-	"bytes"
+	"errors"
 	"os"
 	"strconv"
 	"time"
@@ -9,49 +9,58 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWait bounds how long the end of the tree is waited for. Only a process in an
-// uninterruptible sleep lasts longer than its SIGKILL.
-const endWait = 10 * time.Second
+const (
+	// endWait bounds how long the end of the tree is waited for. Only a process in an
+	// uninterruptible sleep lasts longer than its SIGKILL.
+	endWait = 10 * time.Second
 
-// endTree kills every descendant and reaps it. The program itself has ended but is
-// still unreaped. It returns who is left.
+	// maxWalk bounds one look at the tree: a program that forks as fast as it is looked at
+	// must not keep the look from ending. What is beyond comes with the next one.
+	maxWalk = 1 << 16
+)
+
+// endTree kills every descendant and reaps it. The program has been reaped. It returns
+// who is left.
 func (r *run) endTree() []Survivor {
 	deadline := time.Now().Add(endWait)
-	for pause := time.Microsecond * 50; ; pause = min(2*pause, 10*time.Millisecond) {
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		if r.job.Spawn.Cgroup > 0 {
 			killCgroup(r.job.Spawn.Cgroup)
 		}
-		left := 0
-		for _, p := range descendants(os.Getpid()) {
-			if p.pid == r.child.PID {
-				continue
-			}
-			left++
-			p.signal(unix.SIGKILL)
-		}
-		if r.reapOthers(); left == 0 {
+		if !reapAll() {
 			return nil
 		}
+		for _, p := range descendants(os.Getpid()) {
+			p.signal(unix.SIGKILL)
+		}
 		if time.Now().After(deadline) {
-			return r.survivors()
+			return survivors()
 		}
 		time.Sleep(pause)
 	}
 }
 
-// reapOthers waits for every ended child except the program.
-func (r *run) reapOthers() {
-	for _, pid := range children(os.Getpid()) {
-		if pid != r.child.PID {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+// reapAll waits for every child that has ended and reports whether any is left. As a
+// subreaper this process is the parent of every orphan of the tree, so no child means no
+// tree (wait4(2), ECHILD).
+func reapAll() (left bool) {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return false
+		case pid == 0:
+			return true
 		}
 	}
 }
 
-func (r *run) survivors() []Survivor {
+// survivors lists what still runs.
+func survivors() []Survivor {
 	var left []Survivor
 	for _, p := range descendants(os.Getpid()) {
-		if p.pid == r.child.PID || p.zombie() {
+		if p.zombie() {
 			continue
 		}
 		var st unix.Stat_t
@@ -68,45 +77,22 @@ func (r *run) survivors() []Survivor {
 // the signal that the number still means the same process.
 type process struct{ pid, parent int }
 
-// descendants lists all processes below pid, parents before their children. Their
-// number may be out of date when it returns; callers repeat until nothing is left.
+// descendants lists the processes below pid, parents before their children. The list may
+// be out of date when it returns; callers repeat until nothing is left.
 func descendants(pid int) []process {
 	var all []process
-	for _, child := range children(pid) {
-		all = append(all, process{pid: child, parent: pid})
-	}
-	for i := 0; i < len(all); i++ {
-		for _, child := range children(all[i].pid) {
-			all = append(all, process{pid: child, parent: all[i].pid})
-		}
-	}
-	return all
-}
-
-// children reads /proc/PID/task/*/children (proc(5), Linux 4.2 and
-// CONFIG_PROC_CHILDREN).
-func children(pid int) []int {
-	base := "/proc/" + strconv.Itoa(pid) + "/task"
-	dir, err := os.Open(base)
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	tasks, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil
-	}
-	var all []int
-	for _, task := range tasks {
-		text, err := os.ReadFile(base + "/" + task + "/children")
-		if err != nil {
-			continue
-		}
-		for _, word := range bytes.Fields(text) {
-			if n, err := strconv.Atoi(string(word)); err == nil {
-				all = append(all, n)
+	seen := map[int]bool{pid: true}
+	add := func(parent int) {
+		for _, child := range children(parent) {
+			if !seen[child] && len(all) < maxWalk {
+				seen[child] = true
+				all = append(all, process{pid: child, parent: parent})
 			}
 		}
+	}
+	add(pid)
+	for i := 0; i < len(all); i++ {
+		add(all[i].pid)
 	}
 	return all
 }
@@ -129,24 +115,6 @@ func (p process) signal(sig unix.Signal) {
 func (p process) zombie() bool {
 	_, state := p.stat()
 	return state == 'Z' || state == 'X' || state == 0
-}
-
-// stat reads the parent and the state from /proc/PID/stat (proc(5)); the name in it
-// may hold any byte, so the fields are counted from its last parenthesis.
-func (p process) stat() (parent int, state byte) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/stat")
-	if err != nil {
-		return -1, 0
-	}
-	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(f) < 2 {
-		return -1, 0
-	}
-	parent, err = strconv.Atoi(string(f[1]))
-	if err != nil {
-		return -1, 0
-	}
-	return parent, f[0][0]
 }
 
 // killCgroup ends all processes of the run's cgroup at once, forks in flight included
