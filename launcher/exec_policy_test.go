@@ -3,6 +3,7 @@ package launcher
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestReadExecPolicyOwnership(t *testing.T) {
 	needs.Root(t)
 	const me = 12345
 	base := mkdir(t, "/run/brainbox-test-"+itoa(os.Getpid()), 0o755, 0)
-	t.Cleanup(func() { removeTree(base) })
+	t.Cleanup(func() { removeTree(filepath.Dir(base), filepath.Base(base)) })
 	put := func(dir string, mode uint32, uid int, fileMode uint32, fileUID int) string {
 		t.Helper()
 		mkdir(t, dir, 0o755, 0)

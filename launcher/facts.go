@@ -65,10 +65,11 @@ type PathFact struct {
 
 // HomeFact is the private home folder.
 type HomeFact struct {
-	Kind string // "run", "keep" or "dir"
-	Dir  string // with "keep" and "dir"
-	Err  error
-	fd   int
+	Kind   string // "run", "keep" or "dir"
+	Dir    string // with "keep" and "dir"
+	Target string // with "dir": where it leads
+	Err    error
+	fd     int
 }
 
 // CgroupFact is what cgroup v2 offers here.

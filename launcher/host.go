@@ -130,6 +130,7 @@ func (h *Host) Start(p *Plan, f *Facts, o Options) (*Session, error) {
 		in.close()
 		return nil, errors.Join(p.startError(err), s.spawner.Close())
 	}
+	in.started()
 	s.PID, s.PidFD = s.run.PID, s.run.PidFD
 	return s, nil
 }

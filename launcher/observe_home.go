@@ -34,7 +34,7 @@ func (f *Facts) observeHome(p *policy.Policy) {
 	case "dir":
 		f.Home.Dir = h.Dir.Abs
 		dir := openPath(h.Dir.Abs)
-		f.Home.fd, f.Home.Err = dir.fd, dir.Err
+		f.Home.fd, f.Home.Err, f.Home.Target = dir.fd, dir.Err, dir.Target
 		if f.Home.Err == nil {
 			f.Home.Err = f.privateFolder(dir.fd, dir.Target)
 		}

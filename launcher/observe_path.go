@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 // descriptor, not the name, is what rules are made of: replacing the name later
 // does not move the grant (open(2), O_PATH).
 func openPath(path string) PathFact {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, target, err := openResolved(path)
 	if err != nil {
 		return PathFact{Err: &fs.PathError{Op: "open", Path: path, Err: err}}
 	}
@@ -24,12 +25,31 @@ func openPath(path string) PathFact {
 		unix.Close(fd)
 		return PathFact{Err: &fs.PathError{Op: "fstat", Path: path, Err: err}}
 	}
-	p := PathFact{fd: fd, Dir: st.Mode&unix.S_IFMT == unix.S_IFDIR, Dev: st.Dev, Ino: st.Ino}
-	if p.Target, err = pathOf(fd); err != nil {
-		unix.Close(fd)
-		return PathFact{Err: &fs.PathError{Op: "readlink", Path: path, Err: err}}
+	return PathFact{fd: fd, Target: target, Dir: st.Mode&unix.S_IFMT == unix.S_IFDIR, Dev: st.Dev, Ino: st.Ino}
+}
+
+// openResolved opens a name and says where it led. A clean path without a link in it
+// leads to itself, which spares a look through /proc (openat2(2), RESOLVE_NO_SYMLINKS,
+// Linux 5.6; where it is refused, as by an outer filter, the other way is as good).
+func openResolved(path string) (fd int, target string, err error) {
+	if filepath.IsAbs(path) && filepath.Clean(path) == path {
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		switch {
+		case err == nil:
+			return fd, path, nil
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+			return -1, "", err
+		}
 	}
-	return p
+	if fd, err = unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		return -1, "", err
+	}
+	if target, err = pathOf(fd); err != nil {
+		unix.Close(fd)
+		return -1, "", err
+	}
+	return fd, target, nil
 }
 
 // pathOf asks the kernel for the name of what a descriptor holds (proc(5),
@@ -48,12 +68,12 @@ func pathOf(fd int) (string, error) {
 
 // resolved is the real path of name, or name itself where it cannot be opened.
 func resolved(name string) string {
-	p := openPath(name)
-	defer p.close()
-	if p.Err != nil {
+	fd, target, err := openResolved(name)
+	if err != nil {
 		return name
 	}
-	return p.Target
+	unix.Close(fd)
+	return target
 }
 
 // Inside reports whether child is parent or lies below it, both with their links

@@ -1,13 +1,13 @@
 package launcher
 
 import (
-	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/sys"
 	"brainbox/policy"
 )
 
@@ -116,6 +116,9 @@ func tmpBase(dir string, uid int) string {
 		return "/tmp"
 	}
 	dir = filepath.Clean(dir)
+	if policy.Below(dir, sharedMemory) {
+		return "/tmp" // every program may be granted that folder: runs would see each other
+	}
 	var st unix.Stat_t
 	if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return "/tmp"
@@ -180,30 +183,12 @@ func lookup(environ []string, name string) string {
 // maxSmall bounds what readSmall reads, in bytes.
 const maxSmall = 8 << 20
 
-// readSmall reads a small file; "" if it cannot, if it is too large, or if it is not a
-// regular file: the name may come from the checkout, where a FIFO would never answer.
+// readSmall reads a small file; "" if it cannot, or if it is too large or no regular
+// file: in a hostile checkout a name may lead to a FIFO.
 func readSmall(path string) string {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	b, err := sys.ReadFile(path, maxSmall)
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > maxSmall {
-		return ""
-	}
-	// Read by hand: package os would start its poller for a non-blocking descriptor.
-	buf := make([]byte, max(4096, st.Size+1))
-	for n := 0; ; {
-		got, err := unix.Read(fd, buf[n:])
-		if n += max(got, 0); err == nil && got == 0 {
-			return string(buf[:n])
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) || n > maxSmall {
-			return ""
-		}
-		if n == len(buf) {
-			buf = append(buf, make([]byte, len(buf))...)
-		}
-	}
+	return string(b)
 }

@@ -76,6 +76,11 @@ func cpuMax(cpus string) string {
 	return strconv.FormatInt(int64(n*100000), 10) + " 100000"
 }
 
+// coreOff turns core dumps off. With 0 a core_pattern that names a program of the host
+// would still get them; 1 byte is too small for a file and is the value at which the
+// kernel does not start that program either (core(5), RLIMIT_CORE and pipes).
+const coreOff = 1
+
 // rlimits decides what setrlimit(2) holds. Core dumps are always off: the kernel would
 // hand them to a program of the host (core(5)).
 func (d *planner) rlimits() {
@@ -83,7 +88,7 @@ func (d *planner) rlimits() {
 	add := func(resource int, cur, hard uint64) {
 		d.plan.Limits = append(d.plan.Limits, Limit{Resource: resource, Cur: cur, Max: hard})
 	}
-	add(unix.RLIMIT_CORE, 0, 0)
+	add(unix.RLIMIT_CORE, coreOff, coreOff)
 	switch soft, hard := d.facts.NoFile[0], d.facts.NoFile[1]; {
 	case p.NoFile.Set && (hard == 0 || p.NoFile.V <= hard):
 		add(unix.RLIMIT_NOFILE, p.NoFile.V, p.NoFile.V)
@@ -103,5 +108,5 @@ func (d *planner) rlimits() {
 		d.simple("nofile", p.NoFile.Set, "RLIMIT_NOFILE", strconv.FormatUint(p.NoFile.V, 10), p.NoFile.Source)
 	}
 	d.simple("fsize", p.FSize.Set, "RLIMIT_FSIZE", strconv.FormatInt(p.FSize.V, 10)+" bytes", p.FSize.Source)
-	d.add(Clause{Name: "core", State: StateEnforced, Mechanism: "RLIMIT_CORE 0"})
+	d.add(Clause{Name: "core", State: StateEnforced, Mechanism: "RLIMIT_CORE 1"})
 }

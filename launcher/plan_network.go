@@ -56,6 +56,9 @@ func (d *planner) ports(c *Clause) {
 				Value: verb + " " + strconv.Itoa(int(p.V)), State: c.State, Source: p.Source,
 				Note: "on every address: Landlock rules go by port",
 			})
+			if verb == "bind_tcp" {
+				c.Entries[len(c.Entries)-1].Note += "; listen without bind opens a port that the kernel chooses"
+			}
 		}
 	}
 	port("connect_tcp", n.ConnectTCP, &spec.ConnectTCP)

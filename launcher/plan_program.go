@@ -123,6 +123,16 @@ func (d *planner) home() {
 			Hint: "--home run uses a fresh folder for each run",
 		})
 	}
+	for _, own := range [...][2]string{{"home", d.facts.Home.Target}, {"TMPDIR", d.facts.CallerTmp.Target}} {
+		for _, k := range d.facts.Critical {
+			if own[1] != "" && policy.Below(k.Path, own[1]) {
+				d.refuse(&Refusal{
+					Status: StatusRefused, Clause: "files", Message: own[0] + ": " + quotePath(own[1]) + " holds " + k.What,
+					Hint: "the program may write there: name another folder",
+				})
+			}
+		}
+	}
 }
 
 // NotRunHint says why execve(2) was refused inside, from the plan: no byte of what

@@ -17,9 +17,15 @@ import (
 func (p *Plan) probes(canary string, filter seccomp.Program) []spawn.Probe {
 	var list []spawn.Probe
 	if ok, _ := p.Allows(policy.RightWrite, canary); !ok {
+		// Its own user may write there by the file's and the folder's mode. An existing file
+		// is there when the program is another user, who could not make one.
+		flags := uintptr(unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW)
+		if p.Identity == nil {
+			flags |= unix.O_CREAT | unix.O_EXCL
+		}
 		list = append(list, spawn.Probe{
 			Name: "a write outside every grant", Nr: unix.SYS_OPENAT, PathArg: 1, Path: canary,
-			Args:   [6]uintptr{^uintptr(99), 0, unix.O_WRONLY | unix.O_CLOEXEC}, // AT_FDCWD
+			Args:   [6]uintptr{^uintptr(99), 0, flags, 0o600}, // AT_FDCWD
 			Errnos: []syscall.Errno{unix.EACCES, unix.ENOENT, unix.EROFS},
 		})
 	}

@@ -30,7 +30,7 @@ func prune(dir string) {
 	}
 	for _, e := range entries {
 		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > pruneAfter {
-			removeTree(dir + "/" + e.Name())
+			removeTree(dir, e.Name())
 		}
 	}
 }

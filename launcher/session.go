@@ -3,6 +3,7 @@ package launcher
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +33,16 @@ type session struct {
 	cgroup  *cgroup
 	ruleset int
 	home    int // the private home; the run's own or a kept one
+	swept   chan struct{}
+}
+
+// started does what need not be done before the program runs.
+func (s *session) started() {
+	s.swept = make(chan struct{})
+	go func() {
+		sweep(filepath.Dir(s.dir.path))
+		close(s.swept)
+	}()
 }
 
 // Run carries the plan out: it makes the private folders, starts the program, waits for
@@ -52,7 +63,10 @@ func (p *Plan) Run(f *Facts, o Options) (*Result, error) {
 	if started == nil {
 		started = func(int) {}
 	}
-	res, err := supervise.Run(job, started)
+	res, err := supervise.Run(job, func(pid int) {
+		started(pid)
+		s.started()
+	})
 	if err != nil {
 		return nil, p.startError(err)
 	}
@@ -81,7 +95,13 @@ func (p *Plan) startError(err error) error {
 
 // prepare makes everything that the start needs.
 func (s *session) prepare(o Options) (*supervise.Job, error) {
-	var err error
+	if o.Stdio == [3]int{} {
+		o.Stdio = [3]int{0, 1, 2}
+	}
+	err := checkStdio(o.Stdio)
+	if err != nil {
+		return nil, err
+	}
 	if s.dir, err = makeRunDir(s.facts.RunDir, s.facts.Home.Kind == "run", s.plan.Identity); err != nil {
 		return nil, err
 	}
@@ -112,9 +132,6 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 
 // request is the start itself.
 func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
-	if o.Stdio == [3]int{} {
-		o.Stdio = [3]int{0, 1, 2}
-	}
 	p := s.plan
 	r := spawn.Request{
 		Path: p.File, Argv: p.Command, Env: p.Env, Ruleset: s.ruleset, Filter: sockFilter(filter), Unconfined: p.NoFilter,
@@ -178,6 +195,9 @@ func (s *session) buildRuleset() (int, error) {
 
 // close gives everything back, whatever was made.
 func (s *session) close() {
+	if s.swept != nil {
+		<-s.swept
+	}
 	if s.ruleset > 0 {
 		unix.Close(s.ruleset)
 	}

@@ -29,7 +29,7 @@ func wants(p *policy.Policy, pl *Place) []Want {
 	}
 	list = append(list, always("/proc", policy.RightRead, false, ""))
 	if mayBeOpen(p, "shared_memory") {
-		list = append(list, always("/dev/shm", policy.RightWrite, false, "shared_memory"))
+		list = append(list, always(sharedMemory, policy.RightWrite, false, "shared_memory"))
 	}
 	for _, g := range p.Grants {
 		if g.Right == policy.RightProtect && named(p.Sandbox.AllowProtected, g.Abs) {
@@ -70,6 +70,9 @@ func projectPolicies(p *policy.Policy, pl *Place) []Want {
 	}
 	return list
 }
+
+// sharedMemory is where POSIX shared memory lives (shm_overview(7)).
+const sharedMemory = "/dev/shm"
 
 // mayBeOpen reports whether a clause may stay open: a built-in profile or the operator
 // says so.
@@ -114,8 +117,11 @@ func critical(p *policy.Policy, pl *Place) []Critical {
 			list = append(list, Critical{r, what})
 		}
 	}
-	add("/", "the root of the file system")
+	list = append(list, Critical{"/", "the root of the file system"})
 	add(pl.Home, "the home folder")
+	if home := lookup(pl.environ, "HOME"); filepath.IsAbs(home) {
+		add(filepath.Clean(home), "the home folder") // below sudo(8) it is the caller's, not root's
+	}
 	add(pl.ConfigDir(), "brainbox's configuration")
 	add(pl.StateDir(), "brainbox's state")
 	add(runsDir(pl), "the private folders of other runs")

@@ -50,6 +50,10 @@ func unpassable(fd int, write bool) string {
 		if _, err := unix.Getpeername(fd); err != nil {
 			return "the socket is not connected"
 		}
+		// A datagram socket, connected or not, sends to any address that sendto(2) names.
+		if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
+			return "the socket is no stream and no seqpacket socket"
+		}
 	default:
 		return "it is a folder or a device"
 	}

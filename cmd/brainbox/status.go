@@ -16,6 +16,9 @@ import (
 // counted. A nil receiver writes nothing.
 type statusLines struct {
 	fd      int
+	socket  bool
+	rest    []byte // of a line that the reader has taken in part
+	whole   bool
 	dropped int64
 	ended   bool
 }
@@ -35,20 +38,55 @@ func openStatus(flag string) (*statusLines, error) {
 		return nil, refuse("--status-fd "+flag+": it is not open", "brainbox run --status-fd 3 … 3>status.json")
 	}
 	unix.CloseOnExec(fd)
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK); err != nil {
-			return nil, err
-		}
+	if flags&unix.O_ACCMODE == unix.O_RDONLY {
+		return nil, refuse("--status-fd "+flag+": it is open for reading only", "brainbox run --status-fd 3 … 3>status.json")
 	}
-	return &statusLines{fd: fd}, nil
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	s := &statusLines{fd: fd, socket: st.Mode&unix.S_IFMT == unix.S_IFSOCK}
+	if kind := st.Mode & unix.S_IFMT; kind == unix.S_IFIFO || kind == unix.S_IFCHR {
+		// O_NONBLOCK belongs to the open file, which the caller may share with others: so
+		// the pipe is opened once more, for us alone.
+		own, err := unix.Open("/proc/self/fd/"+flag, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		if err != nil {
+			return nil, refuse("--status-fd "+flag+": "+err.Error(), "a file, a pipe or a socket")
+		}
+		unix.Close(fd)
+		s.fd = own
+	}
+	return s, nil
 }
 
 func (s *statusLines) write(v strictjson.Value) {
-	line := strictjson.AppendLine(nil, &v)
-	if n, err := unix.Write(s.fd, line); err != nil || n != len(line) {
-		s.dropped++
+	if len(s.rest) > 0 && !s.flush() {
+		s.dropped++ // the reader has not taken the line before
+		return
 	}
+	s.rest = strictjson.AppendLine(nil, &v)
+	if !s.flush() && s.whole {
+		s.rest, s.dropped = nil, s.dropped+1
+	}
+}
+
+// flush writes what is left of a line and reports whether nothing is left. A line that
+// was begun is finished before the next one, or lines would run into each other.
+func (s *statusLines) flush() bool {
+	line := s.rest
+	var n int
+	var err error
+	if s.socket {
+		n, err = unix.SendmsgN(s.fd, line, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	} else {
+		n, err = unix.Write(s.fd, line)
+	}
+	if err != nil {
+		n = 0
+	}
+	s.whole = n == 0 // nothing of this line is out
+	s.rest = line[n:]
+	return len(s.rest) == 0
 }
 
 func (s *statusLines) started(p *launcher.Plan, pid int) {

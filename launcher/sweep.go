@@ -1,0 +1,67 @@
+package launcher
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/sys"
+)
+
+// sweep removes what runs left behind that were ended by SIGKILL: their lock is free. It
+// is called while the program runs, so that no start waits for it.
+func sweep(dir string) {
+	base, err := openBase(dir)
+	if err != nil {
+		return
+	}
+	defer unix.Close(base)
+	names, err := sys.Names(base, dir)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		fd, err := openFolder(base, name, name)
+		if err != nil {
+			continue
+		}
+		if stale(fd) && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			removeTree(dir, name)
+		}
+		unix.Close(fd)
+	}
+}
+
+// staleAfter is how old an unlocked run must be, in seconds: a run that is being made
+// has no lock for a moment.
+const staleAfter = 60
+
+func stale(fd int) bool {
+	var st unix.Stat_t
+	var now unix.Timespec
+	return unix.Fstat(fd, &st) == nil && unix.ClockGettime(unix.CLOCK_REALTIME, &now) == nil &&
+		now.Sec-st.Mtim.Sec > staleAfter
+}
+
+// removeTree removes name in the folder dir with everything below it, read-only folders
+// included (the module cache of go is made of them). dir itself is brainbox's own; below
+// it a program may have left anything, or even still be running, so everything is done
+// through one held descriptor from which no link leads out (os.Root).
+func removeTree(dir, name string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	if root.RemoveAll(name) == nil {
+		return
+	}
+	_ = fs.WalkDir(root.FS(), name, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = root.RemoveAll(name)
+}
