@@ -5,7 +5,7 @@ FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
-STAMP = -s -w -X main.version=$(VERSION)
+STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
 .PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench lint fmt man install clean
@@ -42,7 +42,7 @@ fuzz:
 	hack/fuzz $(FUZZTIME)
 
 bench: build
-	hack/bench bin docs/benchmarks.md
+	hack/bench bin docs/benchmarks.md '$(STAMP)'
 
 lint:
 	$(TOOL) golangci-lint run --allow-serial-runners

@@ -28,7 +28,7 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testas:", err)
-		os.Exit(1) //nolint:forbidigo // this is a command of its own
+		os.Exit(1)
 	}
 }
 

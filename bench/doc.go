@@ -1,0 +1,20 @@
+// Command bench measures what brainbox costs, and writes a page about it.
+//
+//	bench -bin DIR -work DIR [-uid N] [-exec-policy FILE] [-rounds N] [-long N] >docs/benchmarks.md
+//
+// It is started by "make bench". The commands of a group are started in
+// interleaved rounds, A B C A B C …, by one small starter process in the same
+// way: vfork, execve, wait4. Time is CLOCK_MONOTONIC around the two calls, peak
+// memory is ru_maxrss. Each figure of a row is made within one round, a ratio or
+// a difference, so that drift of the machine is in both of its parts; the row
+// has the median over the rounds and its 95 % interval by order statistics. A
+// bound holds when the whole interval lies under it; otherwise it is not shown.
+//
+// With -uid, as root, it gives up root first: bwrap and brainbox are then used
+// as an ordinary user does.
+//
+// # Limits
+//
+// One machine, warm caches, no load beside it. A figure is never a test: what
+// "make test" runs has no time in it.
+package main
