@@ -50,6 +50,30 @@ func errnos(names ...string) []string {
 	return list
 }
 
+// renameat2 renames, with flags.
+func renameat2(from, to string, flags int) string {
+	return call(unix.SYS_RENAMEAT2, cwd, "s:"+from, cwd, "s:"+to, flags)
+}
+
+// unlinkat removes a name.
+func unlinkat(path string, flags int) string { return call(unix.SYS_UNLINKAT, cwd, "s:"+path, flags) }
+
+// mknodat makes a name of any type.
+func mknodat(path string, mode int, device uint64) string {
+	return call(unix.SYS_MKNODAT, cwd, "s:"+path, mode, device)
+}
+
+// ioctl makes a request to a descriptor.
+func ioctl(fd, request, argument any) string { return call(unix.SYS_IOCTL, fd, request, argument) }
+
+// high puts a bit above the 32 that a system call looks at.
+func high(n uint64) string { return fmt.Sprint(n | 1<<32) }
+
+// victim is an attempt as arguments of the victim.
+func victim(attempt string) []string {
+	return append([]string{program("victim")}, strings.Fields(attempt)...)
+}
+
 // hit reports whether an answer is one of the wanted. "errno X" leaves open which
 // call of the attempt it was.
 func hit(answer string, want []string) bool {

@@ -49,3 +49,13 @@ func (p plan) state(clause string) string {
 	}
 	return ""
 }
+
+// mechanism of one clause.
+func (p plan) mechanism(clause string) string {
+	for _, c := range p.Clauses {
+		if c.Clause == clause {
+			return c.Mechanism
+		}
+	}
+	return ""
+}

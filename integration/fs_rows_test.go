@@ -3,6 +3,7 @@ package integration
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -83,16 +84,24 @@ func writeRows() []row {
 			id: "FS-08", name: "create over",
 			attempt: openat("{R}/f", unix.O_CREAT|unix.O_TRUNC|unix.O_WRONLY), want: access,
 		},
-		{id: "FS-22", name: "write through a link made inside", attempt: then(
-			call(unix.SYS_SYMLINKAT, "s:{O}/f", cwd, "s:{W}/l"), openat("{W}/l", unix.O_WRONLY|unix.O_TRUNC)), want: last(1, "EACCES")},
-		{id: "FS-20", name: "link an unnamed file outside", attempt: then(openat("{W}", unix.O_TMPFILE|unix.O_RDWR),
-			call(unix.SYS_LINKAT, cwd, "s:/proc/self/fd/$1", cwd, "s:{O}/new", unix.AT_SYMLINK_FOLLOW)), want: last(1, "EACCES", "EXDEV")},
+		{
+			id: "FS-22", name: "write through a link made inside", want: last(1, "EACCES"),
+			attempt: then(call(unix.SYS_SYMLINKAT, "s:{O}/f", cwd, "s:{W}/l"), openat("{W}/l", unix.O_WRONLY|unix.O_TRUNC)),
+		},
+		{
+			id: "FS-20", name: "link an unnamed file outside", want: last(1, "EACCES", "EXDEV"),
+			attempt: then(
+				openat("{W}", unix.O_TMPFILE|unix.O_RDWR),
+				call(unix.SYS_LINKAT, cwd, "s:/proc/self/fd/$1", cwd, "s:{O}/new", unix.AT_SYMLINK_FOLLOW),
+			),
+		},
 		{
 			id: "FS-20", name: "make an unnamed file outside",
 			attempt: openat("{O}", unix.O_TMPFILE|unix.O_RDWR), want: access,
 		},
 		{
-			id: "FS-37", name: "write to a pipe of the host", attempt: openat("{O}/fifo", unix.O_WRONLY|unix.O_NONBLOCK), want: access,
+			id: "FS-37", name: "write to a pipe of the host",
+			attempt: openat("{O}/fifo", unix.O_WRONLY|unix.O_NONBLOCK), want: access,
 			prepare: func(t *testing.T, w *world) { hostFIFO(t, w) },
 		},
 	}
@@ -110,99 +119,64 @@ func hostFIFO(t *testing.T, w *world) {
 
 // nameRows are attempts to make and to remove names.
 func nameRows() []row {
-	access := errnos("EACCES")
-	var rows []row
-	for _, zone := range []string{"O", "R"} {
-		in := " in " + zone
-		rows = append(rows, []row{
-			{
-				id: "FS-09", name: "unlink" + in,
-				attempt: call(unix.SYS_UNLINKAT, cwd, "s:{"+zone+"}/f", 0), want: access,
-			},
-			{
-				id: "FS-09", name: "rmdir" + in,
-				attempt: call(unix.SYS_UNLINKAT, cwd, "s:{"+zone+"}/empty", unix.AT_REMOVEDIR), want: access,
-			},
-			{
-				id: "FS-10", name: "mkdir" + in,
-				attempt: call(unix.SYS_MKDIRAT, cwd, "s:{"+zone+"}/new", 0o755), want: access,
-			},
-			{
-				id: "FS-10", name: "symlink" + in,
-				attempt: call(unix.SYS_SYMLINKAT, "s:/", cwd, "s:{"+zone+"}/new"), want: access,
-			},
-			{
-				id: "FS-10", name: "fifo" + in,
-				attempt: call(unix.SYS_MKNODAT, cwd, "s:{"+zone+"}/new", unix.S_IFIFO|0o644, 0), want: access,
-			},
-			{
-				id: "FS-10", name: "socket" + in,
-				attempt: call(unix.SYS_MKNODAT, cwd, "s:{"+zone+"}/new", unix.S_IFSOCK|0o644, 0), want: access,
-			},
-			{
-				id: "FS-10", name: "file by mknod" + in,
-				attempt: call(unix.SYS_MKNODAT, cwd, "s:{"+zone+"}/new", unix.S_IFREG|0o644, 0), want: access,
-			},
-			{
-				id: "FS-12", name: "rename from W" + in,
-				attempt: call(unix.SYS_RENAMEAT2, cwd, "s:{W}/f", cwd, "s:{"+zone+"}/new", 0),
-				want:    errnos("EACCES", "EXDEV"),
-			},
-			{
-				id: "FS-13", name: "rename to W" + in,
-				attempt: call(unix.SYS_RENAMEAT2, cwd, "s:{"+zone+"}/f", cwd, "s:{W}/new", 0),
-				want:    errnos("EACCES", "EXDEV"),
-			},
-			{
-				id: "FS-14", name: "exchange" + in,
-				attempt: call(unix.SYS_RENAMEAT2, cwd, "s:{W}/f", cwd, "s:{"+zone+"}/f", unix.RENAME_EXCHANGE),
-				want:    errnos("EACCES", "EXDEV"),
-			},
-			{
-				id: "FS-14", name: "rename over" + in,
-				attempt: call(unix.SYS_RENAMEAT2, cwd, "s:{W}/f", cwd, "s:{"+zone+"}/f", 0),
-				want:    errnos("EACCES", "EXDEV"),
-			},
-		}...)
+	rows := slices.Concat(namesIn("O"), namesIn("R"), ownNames())
+	return append(rows, sharedRows()...)
+}
+
+// namesIn are names of a zone that may not be changed.
+func namesIn(zone string) []row {
+	access, moved := errnos("EACCES"), errnos("EACCES", "EXDEV")
+	old, fresh := "{"+zone+"}/f", "{"+zone+"}/new"
+	rows := []row{
+		{id: "FS-09", name: "unlink", attempt: unlinkat(old, 0), want: access},
+		{id: "FS-09", name: "rmdir", attempt: unlinkat("{"+zone+"}/empty", unix.AT_REMOVEDIR), want: access},
+		{id: "FS-10", name: "mkdir", attempt: call(unix.SYS_MKDIRAT, cwd, "s:"+fresh, 0o755), want: access},
+		{id: "FS-10", name: "symlink", attempt: call(unix.SYS_SYMLINKAT, "s:/", cwd, "s:"+fresh), want: access},
+		{id: "FS-10", name: "fifo", attempt: mknodat(fresh, unix.S_IFIFO|0o644, 0), want: access},
+		{id: "FS-10", name: "socket", attempt: mknodat(fresh, unix.S_IFSOCK|0o644, 0), want: access},
+		{id: "FS-10", name: "file by mknod", attempt: mknodat(fresh, unix.S_IFREG|0o644, 0), want: access},
+		{id: "FS-12", name: "rename from W", attempt: renameat2("{W}/f", fresh, 0), want: moved},
+		{id: "FS-13", name: "rename to W", attempt: renameat2(old, "{W}/new", 0), want: moved},
+		{id: "FS-14", name: "exchange", attempt: renameat2("{W}/f", old, unix.RENAME_EXCHANGE), want: moved},
+		{id: "FS-14", name: "rename over", attempt: renameat2("{W}/f", old, 0), want: moved},
 	}
-	return append(rows, []row{
+	for i := range rows {
+		rows[i].name += " in " + zone
+	}
+	return rows
+}
+
+// ownNames are names of W that even there may not be made, and W itself.
+func ownNames() []row {
+	device := errnos("EPERM", "EACCES")
+	away, back := renameat2("{WROOT}", "{WROOT}2", 0), renameat2("{WROOT}2", "{WROOT}", 0)
+	return []row{
 		{
 			id: "FS-11", name: "make a character device in W",
-			attempt: call(unix.SYS_MKNODAT, cwd, "s:{W}/c", unix.S_IFCHR|0o666, unix.Mkdev(1, 3)),
-			want:    errnos("EPERM", "EACCES"), root: true,
+			attempt: mknodat("{W}/c", unix.S_IFCHR|0o666, unix.Mkdev(1, 3)), want: device, root: true,
 		},
 		{
 			id: "FS-11", name: "make a block device in W",
-			attempt: call(unix.SYS_MKNODAT, cwd, "s:{W}/b", unix.S_IFBLK|0o666, unix.Mkdev(7, 0)),
-			want:    errnos("EPERM", "EACCES"), root: true,
+			attempt: mknodat("{W}/b", unix.S_IFBLK|0o666, unix.Mkdev(7, 0)), want: device, root: true,
 		},
+		{id: "FS-15", name: "whiteout in W", attempt: renameat2("{W}/f", "{W}/new", unix.RENAME_WHITEOUT), want: device},
 		{
-			id: "FS-15", name: "whiteout in W",
-			attempt: call(unix.SYS_RENAMEAT2, cwd, "s:{W}/f", cwd, "s:{W}/new", unix.RENAME_WHITEOUT),
-			want:    errnos("EPERM", "EACCES"),
-		},
-		{
-			id: "FS-32", name: "move W away", attempt: call(unix.SYS_RENAMEAT2, cwd, "s:{WROOT}", cwd, "s:{WROOT}2", 0), want: errnos("EACCES", "EXDEV"),
-			control: then(call(unix.SYS_RENAMEAT2, cwd, "s:{WROOT}", cwd, "s:{WROOT}2", 0), call(unix.SYS_RENAMEAT2, cwd, "s:{WROOT}2", cwd, "s:{WROOT}", 0)),
+			id: "FS-32", name: "move W away", attempt: away, want: errnos("EACCES", "EXDEV"), control: then(away, back),
 			prepare: func(_ *testing.T, w *world) { w.vars["WROOT"] = w.dir("W") },
 		},
-		{
-			id: "FS-38", name: "create in the shared temporary folder",
-			attempt: then(
-				openat("{TMP}", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY),
-				call(unix.SYS_UNLINKAT, cwd, "s:{TMP}", 0),
-			),
-			want: access, prepare: sharedTemp,
-		},
-		{
-			id: "FS-39", name: "plant a link in the shared temporary folder",
-			attempt: then(
-				call(unix.SYS_SYMLINKAT, "s:/etc", cwd, "s:{TMP}"),
-				call(unix.SYS_UNLINKAT, cwd, "s:{TMP}", 0),
-			),
-			want: access, prepare: sharedTemp,
-		},
-	}...)
+	}
+}
+
+// sharedRows are names in the folder for temporary files that all users share.
+func sharedRows() []row {
+	remove := unlinkat("{TMP}", 0)
+	create := openat("{TMP}", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY)
+	link := call(unix.SYS_SYMLINKAT, "s:/etc", cwd, "s:{TMP}")
+	want := last(0, "EACCES")
+	return []row{
+		{id: "FS-38", name: "create a shared file", attempt: then(create, remove), want: want, prepare: sharedTemp},
+		{id: "FS-39", name: "plant a shared link", attempt: then(link, remove), want: want, prepare: sharedTemp},
+	}
 }
 
 // sharedTemp names something in /tmp that is not there.
@@ -230,7 +204,8 @@ func linkRows() []row {
 		{id: "FS-17", name: "hard link to the outside", attempt: link("{W}/f", "{O}/new", 0), want: want},
 		{
 			id: "FS-18", name: "hard link through a descriptor's name",
-			attempt: then(openat("{R}/f", unix.O_PATH), link("/proc/self/fd/$1", "{W}/new", unix.AT_SYMLINK_FOLLOW)), want: last(1, "EXDEV", "EACCES", "EPERM"),
+			attempt: then(openat("{R}/f", unix.O_PATH), link("/proc/self/fd/$1", "{W}/new", unix.AT_SYMLINK_FOLLOW)),
+			want:    last(1, "EXDEV", "EACCES", "EPERM"),
 		},
 		{
 			id: "FS-19", name: "hard link of a descriptor",
@@ -243,13 +218,17 @@ func linkRows() []row {
 // deviceRows are attempts to open what is a device and none of the few granted ones.
 func deviceRows() []row {
 	var rows []row
-	for _, dev := range []string{"mem", "kmsg", "kvm", "fuse", "net/tun", "vda", "sda", "loop0", "loop-control", "input/event0", "ptmx", "vsock", "userfaultfd"} {
+	for _, dev := range []string{
+		"mem", "kmsg", "kvm", "fuse", "net/tun", "vda", "sda", "loop0", "loop-control", "input/event0", "ptmx", "vsock",
+		"userfaultfd",
+	} {
 		if _, err := os.Stat("/dev/" + dev); err != nil {
 			continue
 		}
 		rows = append(rows, row{
-			id: "FS-36", name: "open " + dev + " (if built)", attempt: openat("/dev/"+dev, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY),
-			want: errnos("EACCES", "ENOENT", "EPERM"), differs: true,
+			id: "FS-36", name: "open " + dev + " (if built)",
+			attempt: openat("/dev/"+dev, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY),
+			want:    errnos("EACCES", "ENOENT", "EPERM"), differs: true,
 		})
 	}
 	return rows

@@ -20,7 +20,8 @@ func TestDeviceGrant(t *testing.T) {
 	p := newPTY(t)
 	inside := w.box(t, "--rw", p.name)
 	opened := openat(p.name, unix.O_RDWR|unix.O_NOCTTY)
-	for name, request := range map[string]int{"TCGETS": unix.TCGETS, "TIOCGWINSZ": unix.TIOCGWINSZ, "TIOCSWINSZ": unix.TIOCSWINSZ} {
+	refused := map[string]int{"TCGETS": unix.TCGETS, "TIOCGWINSZ": unix.TIOCGWINSZ, "TIOCSWINSZ": unix.TIOCSWINSZ}
+	for name, request := range refused {
 		attempt := then(opened, call(unix.SYS_IOCTL, "$1", request, "buf:64"))
 		if got := inside.ask(t, attempt); !hit(got, last(1, "EACCES")) {
 			t.Errorf("%s: %q, want EACCES", name, got)
@@ -31,7 +32,8 @@ func TestDeviceGrant(t *testing.T) {
 			t.Errorf("control %s: %q, want ok", name, got)
 		}
 	}
-	if got := bare(t, w.dir("W")).ask(t, then(opened, call(unix.SYS_IOCTL, "$1", unix.TCGETS, "buf:64"))); !hit(got, []string{"ok"}) {
+	outside := bare(t, w.dir("W"))
+	if got := outside.ask(t, then(opened, ioctl("$1", unix.TCGETS, "buf:64"))); !hit(got, []string{"ok"}) {
 		t.Errorf("control outside: %q", got)
 	}
 }
@@ -61,8 +63,7 @@ func TestSwappedGrant(t *testing.T) {
 	}
 	started, refused := 0, 0
 	for range runs {
-		args := boxArgs([]string{"--rw", good}, append([]string{program("victim")}, strings.Fields(openat(outside, unix.O_WRONLY))...)...)
-		r := run(t, w.dir("W"), exec.Command(program("brainbox"), args...))
+		r := confined(t, w, []string{"--rw", good}, victim(openat(outside, unix.O_WRONLY))...)
 		switch {
 		case r.status == 0 && strings.HasPrefix(r.out, "errno EACCES"):
 			started++

@@ -23,37 +23,11 @@ func TestInheritedDescriptors(t *testing.T) {
 	w.layout(t, r)
 	var limit unix.Rlimit
 	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
-	numbers := []int{40, 1024, 2048, 4095}
+	numbers := []int{900, 1024, 2048, 4095}
 	if limit.Cur < 4096 {
 		t.Fatalf("%d descriptors are not enough for this test", limit.Cur)
 	}
-	opened := map[string]int{}
-	hold := func(name string, fd int, err error) {
-		t.Helper()
-		must(t, err)
-		opened[name] = fd
-		t.Cleanup(func() { _ = unix.Close(fd) })
-	}
-	fd, err := unix.Open(filepath.Join(w.at(r, "O"), "f"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	hold("file", fd, err)
-	fd, err = unix.Open(w.at(r, "O"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	hold("folder", fd, err)
-	fd, err = unix.Open(w.at(r, "O"), unix.O_PATH|unix.O_CLOEXEC, 0)
-	hold("path", fd, err)
-	conn, err := net.Dial("tcp", w.net.vars["TCP4"])
-	must(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	file, err := conn.(*net.TCPConn).File()
-	must(t, err)
-	t.Cleanup(func() { _ = file.Close() })
-	opened["socket"] = int(file.Fd())
-
-	// Without close-on-exec, as a careless caller leaves them.
-	names := []string{"file", "folder", "path", "socket"}
-	for i, name := range names {
-		must(t, unix.Dup3(opened[name], numbers[i], 0))
-		t.Cleanup(func() { _ = unix.Close(numbers[i]) })
-	}
+	leak(t, w, w.at(r, "O"), numbers)
 	attempts := map[string]string{
 		"esc/IN-01 esc/IN-02 read from a file":   call(unix.SYS_READ, numbers[0], "buf:8", 8),
 		"esc/IN-03 open below a folder":          call(unix.SYS_OPENAT, numbers[1], "s:f", 0),
@@ -85,6 +59,38 @@ func TestInheritedDescriptors(t *testing.T) {
 		if got := outside.ask(t, attempt); !hit(got, []string{"ok"}) {
 			t.Errorf("%s: control %q = %q, want ok", name, attempt, got)
 		}
+	}
+}
+
+// leak opens a file, a folder, the same folder as a path, and a socket, at these
+// numbers and without close-on-exec, as a careless caller leaves them.
+func leak(t *testing.T, w *world, dir string, numbers []int) {
+	t.Helper()
+	opened := map[string]int{}
+	hold := func(name string, fd int, err error) {
+		t.Helper()
+		must(t, err)
+		opened[name] = fd
+		t.Cleanup(func() { _ = unix.Close(fd) })
+	}
+	fd, err := unix.Open(filepath.Join(dir, "f"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	hold("file", fd, err)
+	fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	hold("folder", fd, err)
+	fd, err = unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+	hold("path", fd, err)
+	conn, err := net.Dial("tcp", w.net.vars["TCP4"])
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	file, err := conn.(*net.TCPConn).File()
+	must(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	opened["socket"] = int(file.Fd())
+
+	names := []string{"file", "folder", "path", "socket"}
+	for i, name := range names {
+		must(t, unix.Dup3(opened[name], numbers[i], 0))
+		t.Cleanup(func() { _ = unix.Close(numbers[i]) })
 	}
 }
 
@@ -127,7 +133,7 @@ func TestInheritedState(t *testing.T) {
 	})
 	t.Run("esc/IN-11 capabilities", func(t *testing.T) {
 		needs.Root(t)
-		got := output(t, w, exec.Command(program("brainbox"), boxArgs(nil, program("victim"), "status", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")...))
+		got := output(t, w, boxed(nil, victim("status CapInh CapPrm CapEff CapBnd CapAmb")...))
 		if strings.Count(got, "=") != 5 || strings.Count(got, "=0000000000000000") != 5 {
 			t.Errorf("%q, want all zero", got)
 		}

@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,82 +13,89 @@ const tiocsti = 0x5412
 
 // abiRows is area G.
 func abiRows() []row {
-	sigsys := []string{"signal SIGSYS"}
-	rows := []row{
-		{
-			id: "SC-03", name: "TIOCSTI",
-			attempt: call(unix.SYS_IOCTL, 9999, tiocsti, 0), want: errnos("EPERM"), differs: true,
-		},
+	return slices.Concat(widthRows(), uringRows(), numberRows(), foreignRows())
+}
+
+// widthRows are arguments that are wider than what the kernel looks at.
+func widthRows() []row {
+	family := errnos("EAFNOSUPPORT", "EPERM")
+	stream := func(domain uint64) string { return call(unix.SYS_SOCKET, high(domain), unix.SOCK_STREAM, 0) }
+	return []row{
+		{id: "SC-03", name: "TIOCSTI", attempt: ioctl(9999, tiocsti, 0), want: errnos("EPERM"), differs: true},
 		{
 			id: "SC-03", name: "TIOCSTI with a high bit",
-			attempt: call(unix.SYS_IOCTL, 9999, fmt.Sprint(uint64(tiocsti|1<<32)), 0), want: errnos("EPERM"),
-			differs: true,
+			attempt: ioctl(9999, high(tiocsti), 0), want: errnos("EPERM"), differs: true,
 		},
-		{
-			id: "SC-04", name: "AF_VSOCK with a high bit",
-			attempt: call(unix.SYS_SOCKET, fmt.Sprint(uint64(unix.AF_VSOCK|1<<32)), unix.SOCK_STREAM, 0),
-			want:    errnos("EAFNOSUPPORT", "EPERM"),
-		},
-		{
-			id: "SC-04", name: "AF_UNIX with a high bit",
-			attempt: call(unix.SYS_SOCKET, fmt.Sprint(uint64(unix.AF_UNIX|1<<32)), unix.SOCK_STREAM, 0),
-			want:    errnos("EAFNOSUPPORT", "EPERM"),
-		},
-		{
-			id: "SC-04", name: "AF_INET with a high bit",
-			attempt: call(unix.SYS_SOCKET, fmt.Sprint(uint64(unix.AF_INET|1<<32)), unix.SOCK_STREAM, 0),
-			want:    errnos("EAFNOSUPPORT", "EPERM"),
-		},
-		{
-			id: "SC-05", name: "io_uring_setup",
-			attempt: call(unix.SYS_IO_URING_SETUP, 1, "buf:120"), want: errnos("ENOSYS"),
-		},
+		{id: "SC-04", name: "AF_VSOCK with a high bit", attempt: stream(unix.AF_VSOCK), want: family},
+		{id: "SC-04", name: "AF_UNIX with a high bit", attempt: stream(unix.AF_UNIX), want: family},
+		{id: "SC-04", name: "AF_INET with a high bit", attempt: stream(unix.AF_INET), want: family},
+	}
+}
+
+// uringRows is SC-05, SC-09 and SC-15.
+func uringRows() []row {
+	enosys := errnos("ENOSYS")
+	return []row{
+		{id: "SC-05", name: "io_uring_setup", attempt: call(unix.SYS_IO_URING_SETUP, 1, "buf:120"), want: enosys},
 		{
 			id: "SC-05", name: "io_uring_enter",
-			attempt: call(unix.SYS_IO_URING_ENTER, 9999, 0, 0, 0, 0, 0), want: errnos("ENOSYS"), differs: true,
+			attempt: call(unix.SYS_IO_URING_ENTER, 9999, 0, 0, 0, 0, 0), want: enosys, differs: true,
 		},
 		{
 			id: "SC-05", name: "io_uring_register",
-			attempt: call(unix.SYS_IO_URING_REGISTER, 9999, 0, 0, 0), want: errnos("ENOSYS"), differs: true,
+			attempt: call(unix.SYS_IO_URING_REGISTER, 9999, 0, 0, 0), want: enosys, differs: true,
 		},
 		{
 			id: "SC-09", name: "an inner filter that allows",
-			attempt: self("filter " + call(unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM, 0)),
-			want:    errnos("EAFNOSUPPORT", "EPERM"),
+			attempt: self("filter " + socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)), want: errnos("EAFNOSUPPORT", "EPERM"),
 		},
 		{
 			id: "SC-15", name: "the filter is there",
 			attempt: "status Seccomp NoNewPrivs", want: []string{"ok NoNewPrivs=1 Seccomp=2"}, differs: true,
 		},
 	}
-	// What the kernel has and the filter does not know, and what not even the kernel has.
+}
+
+// numberRows is SC-06: what the kernel has and the filter does not know, and what not
+// even the kernel has.
+func numberRows() []row {
+	var rows []row
 	for nr := sysStatmount; nr <= 480; nr++ {
 		switch nr {
-		case 459, 461, 462, 464, 465: // lsm_get_self_attr, lsm_list_modules, mseal, getxattrat, listxattrat: none writes
+		case 459, 461, 462, 464, 465: // lsm_get_self_attr, lsm_list_modules, mseal, getxattrat, listxattrat write nothing
 			continue
 		}
-		rows = append(rows, row{id: "SC-06", name: fmt.Sprint("number ", nr), attempt: call(nr, 0, 0, 0, 0, 0, 0), want: errnos("ENOSYS", "EPERM", "EOPNOTSUPP"), inside: "status Seccomp"})
+		rows = append(rows, row{
+			id: "SC-06", name: fmt.Sprint("number ", nr), attempt: call(nr, 0, 0, 0, 0, 0, 0),
+			want: errnos("ENOSYS", "EPERM", "EOPNOTSUPP"), inside: "status Seccomp",
+		})
 	}
-	rows = append(rows, row{id: "SC-06", name: "number 1000", attempt: call(1000), want: errnos("ENOSYS"), inside: "status Seccomp"})
+	return append(rows, row{
+		id: "SC-06", name: "number 1000", attempt: call(1000), want: errnos("ENOSYS"), inside: "status Seccomp",
+	})
+}
+
+// foreignRows is SC-01 and SC-02: the other system call tables of amd64.
+func foreignRows() []row {
 	if runtime.GOARCH != "amd64" {
-		return rows
+		return nil
 	}
+	killed := []string{"signal SIGSYS"}
+	var rows []row
 	// x32 has no control that works where the kernel is built without it: outside the
 	// answer is ENOSYS then, and inside the process has to be killed all the same.
 	for _, nr := range []int{unix.SYS_GETPID, unix.SYS_IOCTL, unix.SYS_OPENAT, 512, 547} {
-		rows = append(rows, row{id: "SC-02", name: fmt.Sprint("x32 number ", nr), attempt: fork(call(nr | 0x40000000)), want: sigsys, differs: true})
+		rows = append(rows, row{
+			id: "SC-02", name: fmt.Sprint("x32 number ", nr), attempt: fork(call(nr | 0x40000000)), want: killed, differs: true,
+		})
 	}
-	return append(rows,
-		row{id: "SC-01", name: "getpid by int 0x80 (if built)", attempt: self("int80 20"), want: sigsys},
-		row{
-			id: "SC-01", name: "ioctl by int 0x80 (if built)",
-			attempt: self("int80 54 0 0x5412 0"), want: sigsys, control: self("int80 20"),
-		},
-		row{
-			id: "SC-01", name: "socketcall by int 0x80 (if built)",
-			attempt: self("int80 102 1 0"), want: sigsys, control: self("int80 20"),
-		},
-	)
+	for name, attempt := range map[string]string{"getpid": "20", "ioctl": "54 0 0x5412 0", "socketcall": "102 1 0"} {
+		rows = append(rows, row{
+			id: "SC-01", name: name + " by int 0x80 (if built)",
+			attempt: self("int80 " + attempt), want: killed, control: self("int80 20"),
+		})
+	}
+	return rows
 }
 
 // adminRows are calls that no developer's tool needs: NS-18 to NS-22, PR-13.
@@ -123,6 +131,17 @@ func adminRows() []row {
 		root(add("NS-20", "sethostname", unix.SYS_SETHOSTNAME, 0, 9999)),
 		root(add("NS-20", "setdomainname", unix.SYS_SETDOMAINNAME, 0, 9999)),
 		root(add("NS-20", "syslog", unix.SYS_SYSLOG, 3, 0, 0)),
+	}
+	return append(rows, othersRows()...)
+}
+
+// othersRows is NS-21, NS-22 and PR-13: how the kernel runs a program, and what may be
+// asked about another one.
+func othersRows() []row {
+	add := func(id, name string, nr int, args ...any) row {
+		return row{id: id, name: name, attempt: call(nr, args...), want: refusedCall, differs: true}
+	}
+	return []row{
 		{
 			id: "NS-21", name: "personality READ_IMPLIES_EXEC",
 			attempt: fork(call(unix.SYS_PERSONALITY, 0x400000)), want: errnos("EPERM"),
@@ -152,7 +171,6 @@ func adminRows() []row {
 		add("PR-13", "process_mrelease", unix.SYS_PROCESS_MRELEASE, 9999, 0),
 		add("PR-13", "memfd_secret", 447, 0),
 	}
-	return rows
 }
 
 // argumentRows is IP-15 and IP-16: System V objects and message queues.

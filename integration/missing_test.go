@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,9 +29,7 @@ func TestMissingCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			marker := filepath.Join(w.dir("W"), "ran-"+name)
-			command := boxArgs(nil, "/bin/sh", "-c", "echo ran > "+marker)
-			args := append([]string{"without", fmt.Sprint(nr), program("brainbox")}, command...)
-			r := run(t, w.dir("W"), exec.Command(program("victim"), args...))
+			r := run(t, w.dir("W"), without(nr, boxed(nil, "/bin/sh", "-c", "echo ran > "+marker)))
 			_, err := os.Lstat(marker)
 			ran := err == nil
 			switch {
@@ -43,9 +40,13 @@ func TestMissingCalls(t *testing.T) {
 		})
 	}
 	marker := filepath.Join(w.dir("W"), "control")
-	args := append([]string{"without", "1000", program("brainbox")}, boxArgs(nil, "/bin/sh", "-c", "echo ran > "+marker)...)
-	if r := run(t, w.dir("W"), exec.Command(program("victim"), args...)); r.status != 0 {
+	if r := run(t, w.dir("W"), without(1000, boxed(nil, "/bin/sh", "-c", "echo ran > "+marker))); r.status != 0 {
 		t.Errorf("control: status %d, error %q", r.status, r.err)
 	}
 	exists(t, marker)
+}
+
+// without is a command for which a system call does not exist.
+func without(nr int, cmd *exec.Cmd) *exec.Cmd {
+	return exec.Command(program("victim"), append([]string{"without", itoa(nr)}, cmd.Args...)...)
 }

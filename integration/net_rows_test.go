@@ -2,26 +2,19 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
 func TestMatrixNetwork(t *testing.T) {
-	rows := append(append(tcpRows(), packetRows()...), familyRows()...)
-	var listening *world
-	for i := range rows {
-		rows[i].check = func(t *testing.T, w *world) {
-			listening = w
-			if got := w.net.got.Load(); got != 0 {
-				t.Errorf("%d connections or messages arrived outside", got)
-			}
-		}
+	real, control := runRows(t, slices.Concat(tcpRows(), packetRows(), familyRows(), unixRows()))
+	if got := real.net.got.Load(); got != 0 {
+		t.Errorf("%d connections or messages arrived outside", got)
 	}
-	runRows(t, append(rows, unixRows()...))
-	if listening == nil || listening.net.got.Load() != 0 {
-		t.Errorf("something arrived outside, or no row ran")
-	}
+	// The controls did arrive: the listeners count.
+	waitFor(t, "what the controls sent", func() bool { return control.net.got.Load() >= 12 })
 }
 
 // socket opens a socket; connect to an address with it is the next call.
@@ -29,17 +22,20 @@ func socket(family, kind, protocol int) string {
 	return call(unix.SYS_SOCKET, family, kind, protocol)
 }
 
+// sendTo sends one byte to an address.
+func sendTo(address string) string { return call(unix.SYS_SENDTO, "$1", "s:x", 1, 0, address, "#") }
+
 func connect(address string) string { return call(unix.SYS_CONNECT, "$1", address, "#") }
 
 // tcpRows is NW-01 to NW-05 and NW-09 to NW-13.
 func tcpRows() []row {
+	return slices.Concat(connectRows(), fastOpenRows(), listenRows())
+}
+
+// connectRows are connections.
+func connectRows() []row {
 	refused := errnos("EPERM", "EACCES", "EAFNOSUPPORT", "EPROTONOSUPPORT")
 	const stream, v4, v6 = unix.SOCK_STREAM, unix.AF_INET, unix.AF_INET6
-	const fastOpen = unix.MSG_FASTOPEN
-	bind := func(address string) string { return call(unix.SYS_BIND, "$1", address, "#") }
-	send := func(address string) string {
-		return call(unix.SYS_SENDTO, "$1", "s:x", 1, fastOpen, address, "#")
-	}
 	return []row{
 		{
 			id: "NW-01", name: "TCP connect v4",
@@ -62,6 +58,18 @@ func tcpRows() []row {
 			id: "NW-03", name: "MPTCP connect",
 			attempt: then(socket(v4, stream, 262), connect("in4:{TCP4}")), want: refused,
 		},
+	}
+}
+
+// fastOpenRows are data in the first packet.
+func fastOpenRows() []row {
+	refused := errnos("EPERM", "EACCES", "EAFNOSUPPORT", "EPROTONOSUPPORT")
+	const stream, v4 = unix.SOCK_STREAM, unix.AF_INET
+	const fastOpen = unix.MSG_FASTOPEN
+	send := func(address string) string {
+		return call(unix.SYS_SENDTO, "$1", "s:x", 1, fastOpen, address, "#")
+	}
+	return []row{
 		{
 			id: "NW-04", name: "sendto fast open",
 			attempt: then(socket(v4, stream, 0), send("in4:{TCP4}")), want: refused,
@@ -97,6 +105,15 @@ func tcpRows() []row {
 			),
 			want: refused,
 		},
+	}
+}
+
+// listenRows are ports of the own, and other protocols.
+func listenRows() []row {
+	refused := errnos("EPERM", "EACCES", "EAFNOSUPPORT", "EPROTONOSUPPORT")
+	const stream, v4 = unix.SOCK_STREAM, unix.AF_INET
+	bind := func(address string) string { return call(unix.SYS_BIND, "$1", address, "#") }
+	return []row{
 		{id: "NW-09", name: "TCP bind", attempt: then(socket(v4, stream, 0), bind("in4:127.0.0.1:0")), want: refused},
 		{
 			id: "NW-10", name: "listen without bind",
@@ -120,11 +137,10 @@ func mapped(_ *testing.T, w *world) {
 // packetRows is NW-06, NW-07 and NW-12.
 func packetRows() []row {
 	refused := errnos("EPERM", "EACCES", "EAFNOSUPPORT", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT")
-	to := func(address string) string { return call(unix.SYS_SENDTO, "$1", "s:x", 1, 0, address, "#") }
 	const v4, v6, dgram, raw = unix.AF_INET, unix.AF_INET6, unix.SOCK_DGRAM, unix.SOCK_RAW
 	return []row{
-		{id: "NW-06", name: "UDP v4", attempt: then(socket(v4, dgram, 0), to("in4:{UDP4}")), want: refused},
-		{id: "NW-06", name: "UDP v6", attempt: then(socket(v6, dgram, 0), to("in6:{UDP6}")), want: refused},
+		{id: "NW-06", name: "UDP v4", attempt: then(socket(v4, dgram, 0), sendTo("in4:{UDP4}")), want: refused},
+		{id: "NW-06", name: "UDP v6", attempt: then(socket(v6, dgram, 0), sendTo("in6:{UDP6}")), want: refused},
 		{
 			id: "NW-06", name: "UDP connected",
 			attempt: then(
@@ -155,85 +171,70 @@ func familyRows() []row {
 			})
 		}
 	}
-	rows = append(rows, row{id: "IP-18", name: "AF_VSOCK against outside", attempt: socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0), want: errnos("EPERM", "EAFNOSUPPORT")})
+	rows = append(rows, row{
+		id: "IP-18", name: "AF_VSOCK against outside", attempt: socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0),
+		want: errnos("EPERM", "EAFNOSUPPORT"),
+	})
 	for _, protocol := range []int{0, 4, 9, 12, 15, 16} { // ROUTE, SOCK_DIAG, AUDIT, NETFILTER, KOBJECT_UEVENT, GENERIC
 		rows = append(rows, row{
-			id: "IP-19", name: fmt.Sprint("netlink protocol ", protocol), attempt: socket(unix.AF_NETLINK, unix.SOCK_RAW, protocol),
-			want: errnos("EPERM", "EAFNOSUPPORT"), differs: true,
+			id: "IP-19", name: fmt.Sprint("netlink protocol ", protocol),
+			attempt: socket(unix.AF_NETLINK, unix.SOCK_RAW, protocol),
+			want:    errnos("EPERM", "EAFNOSUPPORT"), differs: true,
 		})
 	}
 	return rows
 }
 
 // unixRows is area I.
-func unixRows() []row {
+func unixRows() []row { return slices.Concat(pathRows(), pairRows()) }
+
+// pathRows are sockets with a name.
+func pathRows() []row {
 	eperm := errnos("EPERM", "EACCES", "EAFNOSUPPORT")
 	const un, stream, dgram, seq = unix.AF_UNIX, unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET
-	to := func(address string) string { return call(unix.SYS_SENDTO, "$1", "s:x", 1, 0, address, "#") }
+	try := func(id, name string, kind int, use string) row {
+		return row{id: id, name: name, attempt: then(socket(un, kind, 0), use), want: eperm}
+	}
+	return []row{
+		try("IP-01", "abstract stream", stream, connect("ab:{ABSTRACT}")),
+		try("IP-02", "abstract datagram", dgram, sendTo("ab:{ABSTRACTDGRAM}")),
+		try("IP-03", "stream by path", stream, connect("un:{UNIX}")),
+		try("IP-04", "datagram by path", dgram, sendTo("un:{DGRAM}")),
+		try("IP-04", "seqpacket by path", seq, connect("un:{SEQPACKET}")),
+	}
+}
+
+// pairRows is IP-17 and IP-21: a pair of sockets works, and is no way to a name.
+func pairRows() []row {
+	refused := []string{"EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"}
+	const un, stream, dgram, seq, raw = unix.AF_UNIX, unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET, unix.SOCK_RAW
 	// The descriptors of a pair are not known to the attempt: the first free number is
 	// found by opening something.
-	pair := func(kind int, rest string) string {
-		return then(openat("/", unix.O_PATH), call(unix.SYS_CLOSE, "$1"), call(unix.SYS_SOCKETPAIR, un, kind, 0, "buf:8"), rest)
+	pair := func(kind any, use string) string {
+		free := then(openat("/", unix.O_PATH), call(unix.SYS_CLOSE, "$1"))
+		return then(free, call(unix.SYS_SOCKETPAIR, un, kind, 0, "buf:8"), use)
 	}
-	rows := []row{
+	write := call(unix.SYS_WRITE, "$1", "s:x", 1)
+	works := func(name, attempt string) row {
+		return row{id: "IP-17", name: name + " works", attempt: attempt, want: []string{"ok"}}
+	}
+	reaches := func(name string, kind any) row {
+		return row{id: "IP-21", name: name, attempt: pair(kind, sendTo("un:{DGRAM}")), want: last(2, refused...)}
+	}
+	wide := reaches("datagram pair with a high bit", high(dgram))
+	wide.control = pair(dgram, sendTo("un:{DGRAM}"))
+	return []row{
+		works("stream pair", pair(stream, write)),
+		works("seqpacket pair", pair(seq, write)),
+		works("pipe", call(unix.SYS_PIPE2, "buf:8", 0)),
+		works("eventfd", call(unix.SYS_EVENTFD2, 0, 0)),
+		reaches("datagram pair", dgram),
+		reaches("raw pair", raw),
+		reaches("datagram pair with flags", dgram|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK),
+		wide,
 		{
-			id: "IP-01", name: "abstract stream",
-			attempt: then(socket(un, stream, 0), connect("ab:{ABSTRACT}")), want: eperm,
-		},
-		{
-			id: "IP-02", name: "abstract datagram",
-			attempt: then(socket(un, dgram, 0), to("ab:{ABSTRACTDGRAM}")), want: eperm,
-		},
-		{
-			id: "IP-03", name: "stream by path",
-			attempt: then(socket(un, stream, 0), connect("un:{UNIX}")), want: eperm,
-		},
-		{id: "IP-04", name: "datagram by path", attempt: then(socket(un, dgram, 0), to("un:{DGRAM}")), want: eperm},
-		{
-			id: "IP-04", name: "seqpacket by path",
-			attempt: then(socket(un, seq, 0), connect("un:{SEQPACKET}")), want: eperm,
-		},
-		{
-			id: "IP-17", name: "socketpair stream works",
-			attempt: pair(stream, call(unix.SYS_WRITE, "$1", "s:x", 1)), want: []string{"ok"},
-		},
-		{
-			id: "IP-17", name: "socketpair seqpacket works",
-			attempt: pair(seq, call(unix.SYS_WRITE, "$1", "s:x", 1)), want: []string{"ok"},
-		},
-		{id: "IP-17", name: "pipe works", attempt: call(unix.SYS_PIPE2, "buf:8", 0), want: []string{"ok"}},
-		{id: "IP-17", name: "eventfd works", attempt: call(unix.SYS_EVENTFD2, 0, 0), want: []string{"ok"}},
-		{
-			id: "IP-21", name: "socketpair datagram reaches a path",
-			attempt: pair(dgram, to("un:{DGRAM}")),
-			want:    last(2, "EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
-		},
-		{
-			id: "IP-21", name: "socketpair raw reaches a path",
-			attempt: pair(unix.SOCK_RAW, to("un:{DGRAM}")),
-			want:    last(2, "EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
-		},
-		{
-			id: "IP-21", name: "socketpair datagram with a high bit", attempt: call(unix.SYS_SOCKETPAIR, un, fmt.Sprint(uint64(dgram|1<<32)), 0, "buf:8"),
-			want: errnos("EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
-		},
-		{
-			id: "IP-21", name: "socketpair datagram with flags",
-			attempt: pair(dgram|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, to("un:{DGRAM}")),
-			want:    last(2, "EPERM", "EACCES", "EAFNOSUPPORT", "ESOCKTNOSUPPORT"),
-		},
-		{
-			id: "IP-21", name: "socketpair stream does not reach a path",
-			attempt: pair(stream, to("un:{UNIX}")), want: errnos("EISCONN", "EOPNOTSUPP", "EPERM"),
-			inside: pair(stream, call(unix.SYS_WRITE, "$1", "s:x", 1)),
+			id: "IP-21", name: "stream pair reaches no path", inside: pair(stream, write),
+			attempt: pair(stream, sendTo("un:{UNIX}")), want: errnos("EISCONN", "EOPNOTSUPP", "EPERM"),
 		},
 	}
-	for i := range rows {
-		rows[i].check = func(t *testing.T, w *world) {
-			if got := w.net.got.Load(); got != 0 {
-				t.Errorf("%d connections or messages arrived outside", got)
-			}
-		}
-	}
-	return rows
 }

@@ -29,7 +29,8 @@ func openRows() []openRow {
 	add("processes", processesRows()...)
 	add("protect", protectRows()...)
 	add("shared_memory", row{
-		id: "FS-38", name: "make a file in the host's shared memory", attempt: openat("{SHM}", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY),
+		id: "FS-38", name: "make a file in the host's shared memory",
+		attempt: openat("{SHM}", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY),
 		prepare: sharedMemory, check: func(t *testing.T, w *world) { exists(t, w.vars["SHM"]) },
 	})
 	return rows
@@ -108,7 +109,9 @@ func processesRows() []row {
 		{id: "PR-12", name: "ioprio_set", attempt: call(unix.SYS_IOPRIO_SET, 1, "{PID}", 3<<13), user: true},
 		{id: "PR-05", name: "list the descriptors of another", attempt: "list /proc/{PID}/task"},
 	}
-	for _, file := range []string{"/proc/1/cmdline", "/proc/{PID}/cmdline", "/proc/{PID}/status", "/proc/self/mountinfo", "/proc/net/tcp", "/proc/keys"} {
+	for _, file := range []string{
+		"/proc/1/cmdline", "/proc/{PID}/cmdline", "/proc/{PID}/status", "/proc/self/mountinfo", "/proc/net/tcp", "/proc/keys",
+	} {
 		id := "MD-16"
 		if file[:7] == "/proc/{" {
 			id = "PR-05"
@@ -132,9 +135,9 @@ func protectRows() []row {
 			check:   hook, prepare: repository,
 		},
 		{
-			id: "TH-10", name: "move .git away", attempt: then(
-				call(unix.SYS_RENAMEAT2, cwd, "s:{WROOT}/.git", cwd, "s:{WROOT}/.git2", 0), call(unix.SYS_MKDIRAT, cwd, "s:{WROOT}/.git", 0o755)), prepare: repository,
-			check: func(t *testing.T, w *world) { exists(t, filepath.Join(w.dir("W"), ".git2")) },
+			id: "TH-10", name: "move .git away", prepare: repository,
+			attempt: then(renameat2("{WROOT}/.git", "{WROOT}/.git2", 0), call(unix.SYS_MKDIRAT, cwd, "s:{WROOT}/.git", 0o755)),
+			check:   func(t *testing.T, w *world) { exists(t, filepath.Join(w.dir("W"), ".git2")) },
 		},
 	}
 }

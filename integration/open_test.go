@@ -53,11 +53,11 @@ func TestOpenListIsOpen(t *testing.T) {
 	before := w.canary.state(t)
 	for _, r := range rows {
 		t.Run(r.String(), func(t *testing.T) {
-			if r.user {
-				needs.User(t)
+			attempt, want := w.fill(r.row, r.attempt), []string{"ok"}
+			if r.user && os.Geteuid() == 0 {
+				want = errnos("EPERM")
 			}
-			attempt := w.fill(r.row, r.attempt)
-			if got := inside.ask(t, attempt); !hit(got, []string{"ok"}) {
+			if got := inside.ask(t, attempt); !hit(got, want) {
 				t.Errorf("%q = %q: no longer open", attempt, got)
 			}
 			if r.check != nil {

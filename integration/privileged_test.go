@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"brainbox/internal/needs"
-
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // openTo is a folder that the ordinary user can reach.
@@ -103,13 +103,17 @@ func TestMountsInsideGrants(t *testing.T) {
 		}
 		lower, merged := filepath.Join(w.dir("O"), "lower", "f"), filepath.Join(w.dir("O"), "merged", "f")
 		must(t, os.WriteFile(lower, []byte(canaryText), 0o644))
-		overlay := fmt.Sprintf("cd %s; mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none merged; cd %s", w.dir("O"), w.dir("W"))
+		const mount = "mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none merged"
+		overlay := "cd " + w.dir("O") + "; " + mount + "; cd " + w.dir("W")
 		grant := []string{"--rw", filepath.Dir(merged)}
 		if r := mounted(overlay, boxed(grant, program("victim"), "read", merged)...); !strings.HasPrefix(r.out, "ok") {
 			t.Errorf("control: the merged file: status %d, %q %q", r.status, r.out, r.err)
 		}
-		for _, attempt := range []string{openat(lower, 0), openat(lower, unix.O_WRONLY), openat(filepath.Join(w.dir("O"), "upper", "new"), unix.O_CREAT|unix.O_WRONLY)} {
-			r := mounted(overlay, boxed(grant, append([]string{program("victim")}, strings.Fields(attempt)...)...)...)
+		upper := filepath.Join(w.dir("O"), "upper", "new")
+		for _, attempt := range []string{
+			openat(lower, 0), openat(lower, unix.O_WRONLY), openat(upper, unix.O_CREAT|unix.O_WRONLY),
+		} {
+			r := mounted(overlay, boxed(grant, victim(attempt)...)...)
 			if !strings.HasPrefix(r.out, "errno EACCES") {
 				t.Errorf("%q: status %d, %q %q", attempt, r.status, r.out, r.err)
 			}

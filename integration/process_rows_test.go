@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -23,86 +24,79 @@ func TestMatrixProcesses(t *testing.T) {
 
 // aimedRows are attempts at one process. Their control is always aimed at a canary.
 func aimedRows(target, name string) []row {
-	on := func(r row) row {
-		r.name += " of " + name
-		r.control = r.attempt
-		r.attempt = replaceTarget(r.attempt, target)
-		if r.control == r.attempt {
-			r.control = ""
+	rows := slices.Concat(attachRows(), killRows(), procRows())
+	for i, r := range rows {
+		rows[i].name += " of " + name
+		if aimed := replaceTarget(r.attempt, target); aimed != r.attempt {
+			rows[i].attempt, rows[i].control = aimed, r.attempt
 		}
-		return r
 	}
-	eperm, access := errnos("EPERM"), errnos("EACCES", "EPERM")
-	rows := []row{
-		{
-			id: "PR-01", name: "ptrace attach",
-			attempt: fork(call(unix.SYS_PTRACE, unix.PTRACE_ATTACH, "{PID}", 0, 0), call(unix.SYS_KILL, "{PID}", int(unix.SIGCONT))),
-			want:    eperm,
-		},
-		{
-			id: "PR-01", name: "ptrace seize",
-			attempt: fork(call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, "{PID}", 0, 0)), want: eperm,
-		},
-		{
-			id: "PR-03", name: "pidfd_getfd",
-			attempt: then(call(unix.SYS_PIDFD_OPEN, "{PID}", 0), call(unix.SYS_PIDFD_GETFD, "$1", 0, 0)),
-			want:    eperm,
-		},
-		{id: "PR-07", name: "kill", attempt: call(unix.SYS_KILL, "{PID}", int(unix.SIGWINCH)), want: eperm},
+	return rows
+}
+
+// attachRows is PR-01, PR-03 and PR-11.
+func attachRows() []row {
+	eperm := errnos("EPERM")
+	ptrace := func(request int) string { return call(unix.SYS_PTRACE, request, "{PID}", 0, 0) }
+	limit := func(resource int, set, get string) string {
+		return call(unix.SYS_PRLIMIT64, "{PID}", resource, set, get)
+	}
+	pidfd := call(unix.SYS_PIDFD_OPEN, "{PID}", 0)
+	resume := call(unix.SYS_KILL, "{PID}", int(unix.SIGCONT))
+	return []row{
+		{id: "PR-01", name: "ptrace attach", attempt: fork(ptrace(unix.PTRACE_ATTACH), resume), want: eperm},
+		{id: "PR-01", name: "ptrace seize", attempt: fork(ptrace(unix.PTRACE_SEIZE)), want: eperm},
+		{id: "PR-03", name: "pidfd_getfd", attempt: then(pidfd, call(unix.SYS_PIDFD_GETFD, "$1", 0, 0)), want: eperm},
+		{id: "PR-11", name: "prlimit64 set", attempt: limit(unix.RLIMIT_MSGQUEUE, "u64:4096,4096", "0"), want: eperm},
+		{id: "PR-11", name: "prlimit64 get", attempt: limit(unix.RLIMIT_CORE, "0", "buf:16"), want: eperm},
+	}
+}
+
+// killRows is PR-07 and PR-08.
+func killRows() []row {
+	eperm := errnos("EPERM")
+	const winch, usr1 = int(unix.SIGWINCH), int(unix.SIGUSR1)
+	info := "u32:10,0,-1,0," + zeros(28) // siginfo: SIGUSR1, SI_QUEUE
+	pidfd := call(unix.SYS_PIDFD_OPEN, "{PID}", 0)
+	return []row{
+		{id: "PR-07", name: "kill", attempt: call(unix.SYS_KILL, "{PID}", winch), want: eperm},
 		{id: "PR-07", name: "kill with 0", attempt: call(unix.SYS_KILL, "{PID}", 0), want: eperm},
-		{
-			id: "PR-07", name: "tgkill",
-			attempt: call(unix.SYS_TGKILL, "{PID}", "{PID}", int(unix.SIGWINCH)), want: eperm,
-		},
-		{
-			id: "PR-07", name: "tkill",
-			attempt: call(unix.SYS_TKILL, "{PID}", int(unix.SIGWINCH)), want: errnos("EPERM", "ENOSYS"),
-		},
-		{
-			id: "PR-07", name: "rt_sigqueueinfo",
-			attempt: call(unix.SYS_RT_SIGQUEUEINFO, "{PID}", int(unix.SIGUSR1), "u32:10,0,-1,0,"+zeros(28)),
-			want:    eperm,
-		},
+		{id: "PR-07", name: "tgkill", attempt: call(unix.SYS_TGKILL, "{PID}", "{PID}", winch), want: eperm},
+		{id: "PR-07", name: "tkill", attempt: call(unix.SYS_TKILL, "{PID}", winch), want: errnos("EPERM", "ENOSYS")},
+		{id: "PR-07", name: "rt_sigqueueinfo", attempt: call(unix.SYS_RT_SIGQUEUEINFO, "{PID}", usr1, info), want: eperm},
 		{
 			id: "PR-07", name: "rt_tgsigqueueinfo",
-			attempt: call(unix.SYS_RT_TGSIGQUEUEINFO, "{PID}", "{PID}", int(unix.SIGUSR1), "u32:10,0,-1,0,"+zeros(28)),
-			want:    eperm,
+			attempt: call(unix.SYS_RT_TGSIGQUEUEINFO, "{PID}", "{PID}", usr1, info), want: eperm,
 		},
 		{
 			id: "PR-08", name: "pidfd_send_signal",
-			attempt: then(
-				call(unix.SYS_PIDFD_OPEN, "{PID}", 0),
-				call(unix.SYS_PIDFD_SEND_SIGNAL, "$1", int(unix.SIGUSR1), 0, 0),
-			),
-			want: eperm,
+			attempt: then(pidfd, call(unix.SYS_PIDFD_SEND_SIGNAL, "$1", usr1, 0, 0)), want: eperm,
 		},
-		{
-			id: "PR-11", name: "prlimit64 set",
-			attempt: call(unix.SYS_PRLIMIT64, "{PID}", unix.RLIMIT_MSGQUEUE, "u64:4096,4096", 0), want: eperm,
-		},
-		{
-			id: "PR-11", name: "prlimit64 get",
-			attempt: call(unix.SYS_PRLIMIT64, "{PID}", unix.RLIMIT_CORE, 0, "buf:16"), want: eperm,
-		},
+	}
+}
+
+// procRows is PR-04, PR-06 and IN-14.
+func procRows() []row {
+	access := errnos("EACCES", "EPERM")
+	rows := []row{
 		{
 			id: "PR-06", name: "a file through proc root",
 			attempt: openat("/proc/{PID}/root/etc/shadow", unix.O_RDONLY), want: access, root: true,
 		},
 		{id: "PR-06", name: "a folder through proc cwd", attempt: "list /proc/{PID}/cwd", want: access},
-		{
-			id: "NS-04", name: "open the namespace link",
-			attempt: openat("/proc/{PID}/ns/mnt", unix.O_RDONLY), want: access,
-		},
+		{id: "NS-04", name: "open the namespace link", attempt: openat("/proc/{PID}/ns/mnt", 0), want: access},
 		{id: "IN-14", name: "environ", attempt: "read /proc/{PID}/environ", want: access},
 	}
 	for _, file := range []string{"mem", "maps", "auxv", "syscall", "personality"} {
-		rows = append(rows, row{id: "PR-04", name: "open " + file, attempt: "read /proc/{PID}/" + file, want: access, differs: file == "mem"})
+		rows = append(rows, row{
+			id: "PR-04", name: "open " + file, attempt: "read /proc/{PID}/" + file, want: access, differs: file == "mem",
+		})
 	}
 	for _, link := range []string{"cwd", "root", "exe", "ns/pid"} {
-		rows = append(rows, row{id: "PR-04", name: "readlink " + link, attempt: call(unix.SYS_READLINKAT, cwd, "s:/proc/{PID}/"+link, "buf:256", 256), want: access})
-	}
-	for i := range rows {
-		rows[i] = on(rows[i])
+		rows = append(rows, row{
+			id: "PR-04", name: "readlink " + link,
+			attempt: call(unix.SYS_READLINKAT, cwd, "s:/proc/{PID}/"+link, "buf:256", 256), want: access,
+		})
 	}
 	return rows
 }

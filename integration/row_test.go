@@ -29,11 +29,12 @@ type row struct {
 }
 
 // runRows runs rows with one confined start, and compares the outside.
-func runRows(t *testing.T, rows []row, flags ...string) {
+// It returns both worlds for what a test still wants to look at.
+func runRows(t *testing.T, rows []row, flags ...string) (real, control *world) {
 	t.Helper()
 	needs.LandlockABI(t, 6)
 	needs.Seccomp(t)
-	real, control := newWorld(t), newWorld(t)
+	real, control = newWorld(t), newWorld(t)
 	for _, r := range rows {
 		for _, w := range []*world{real, control} {
 			w.layout(t, r)
@@ -54,6 +55,7 @@ func runRows(t *testing.T, rows []row, flags ...string) {
 	if diff := cmp.Diff(before, real.snapshot(t)); diff != "" {
 		t.Errorf("the outside changed (-before +after):\n%s", diff)
 	}
+	return real, control
 }
 
 // out says whether the row is for other users than this one.

@@ -97,7 +97,8 @@ func TestTerminalKeys(t *testing.T) {
 	})
 	t.Run("SIGWINCH arrives", func(t *testing.T) {
 		p := newPTY(t)
-		p.start(t, w.dir("W"), boxed(nil, "/bin/bash", "-c", "trap 'echo changed; exit 9' WINCH; echo ready; while :; do read -t 0.05 x; done"))
+		script := "trap 'echo changed; exit 9' WINCH; echo ready; while :; do read -t 0.05 x; done"
+		p.start(t, w.dir("W"), boxed(nil, "/bin/bash", "-c", script))
 		p.shows(t, "ready")
 		p.size(t, 50, 100)
 		if status := p.end(t); status != 9 {
@@ -112,7 +113,8 @@ func TestTerminalStop(t *testing.T) {
 	w := newWorld(t)
 	p := newPTY(t)
 	script := "echo ready; read x; echo got-$x; exit 5"
-	p.start(t, w.dir("W"), exec.Command(program("victim"), append([]string{"job", program("brainbox")}, boxArgs(nil, "/bin/sh", "-c", script)...)...))
+	job := append([]string{"job"}, boxed(nil, "/bin/sh", "-c", script).Args...)
+	p.start(t, w.dir("W"), exec.Command(program("victim"), job...))
 	p.shows(t, "ready")
 	p.typed(t, "\x1a")
 	p.shows(t, "stopped")
@@ -130,7 +132,8 @@ func TestTerminalIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	p := newPTY(t)
 	at := filepath.Join(w.dir("W"), "reader")
-	script := "(echo $$ >" + at + ".x; exec cat </dev/tty) & " + program("victim") + " hold " + at + " & while [ ! -e " + at + " ]; do :; done"
+	hold := program("victim") + " hold " + at
+	script := "(exec cat </dev/tty) & " + hold + " & while [ ! -e " + at + " ]; do :; done"
 	p.start(t, w.dir("W"), boxed(nil, "/bin/sh", "-c", script))
 	pid := pidIn(t, at)
 	if status := p.end(t); status != 0 || alive(pid) {

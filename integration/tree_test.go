@@ -50,20 +50,6 @@ func TestTreeEnds(t *testing.T) {
 			t.Errorf("status %d, output %q\n%s", r.status, r.out, r.err)
 		}
 	})
-	t.Run("esc/LA-12 SIGTERM and SIGHUP of brainbox", func(t *testing.T) {
-		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
-			path := at("signal-" + itoa(int(sig)))
-			cmd := boxed(nil, program("victim"), "hold", path)
-			cmd.Dir, cmd.Env = w.dir("W"), environ(t)
-			must(t, cmd.Start())
-			pid := pidIn(t, path)
-			must(t, cmd.Process.Signal(sig))
-			_ = cmd.Wait()
-			if got := cmd.ProcessState.ExitCode(); got != 128+int(sig) || alive(pid) {
-				t.Errorf("%v: status %d, program alive: %v", sig, got, alive(pid))
-			}
-		}
-	})
 	t.Run("esc/PR-20 few descriptors", func(t *testing.T) {
 		const name = "PR-20 a low limit of descriptors"
 		r := confined(t, w, []string{"--nofile", "32"}, "/bin/sh", "-c", "ulimit -n")
@@ -79,6 +65,25 @@ func TestTreeEnds(t *testing.T) {
 			t.Errorf("%d bytes, status %d\n%s", len(r.out), r.status, r.err)
 		}
 	})
+}
+
+// TestSignalsReachTheProgram is esc/LA-12: a signal to brainbox is one to the program,
+// and nothing is left.
+func TestSignalsReachTheProgram(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		path := filepath.Join(w.dir("W"), "signal-"+itoa(int(sig)))
+		cmd := boxed(nil, program("victim"), "hold", path)
+		cmd.Dir, cmd.Env = w.dir("W"), environ(t)
+		must(t, cmd.Start())
+		pid := pidIn(t, path)
+		must(t, cmd.Process.Signal(sig))
+		_ = cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != 128+int(sig) || alive(pid) {
+			t.Errorf("%v: status %d, program alive: %v", sig, got, alive(pid))
+		}
+	}
 }
 
 // TestKilledAtRandom is esc/LA-12: whenever brainbox is killed, what it leaves is
@@ -159,7 +164,11 @@ func TestKilledBrainbox(t *testing.T) {
 	} else {
 		t.Error("nothing is left: the row is no longer open")
 	}
-	if got := check(t, w.dir("W")).state("tree"); got != "open" {
-		gap(t, "PR-15 tree is declared open", "clause tree is "+got)
+	const name = "PR-15 tree is declared open"
+	switch declared := check(t, w.dir("W")); {
+	case declared.state("tree") != "open":
+		gap(t, name, "clause tree is "+declared.state("tree"))
+	case strings.Contains(declared.mechanism("tree"), "cgroup"):
+		closed(t, name) // open by a walk it always was
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"brainbox/internal/needs"
-
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // pty is a pseudo terminal (pty(7)) with a program on it.

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -39,7 +38,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	for _, p := range programs {
 		copyProgram(t, program(filepath.Base(p)), filepath.Join(progs, filepath.Base(p)))
 	}
-	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", binVariable + "=" + progs, fmt.Sprintf("%s=%d", uidVariable, otherUser)}
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", binVariable + "=" + progs, uidVariable + "=" + itoa(otherUser)}
 	for _, name := range []string{"HOME", "TMPDIR"} {
 		own := filepath.Join(dir, strings.ToLower(name))
 		must(t, os.Mkdir(own, 0o700))
