@@ -20,7 +20,12 @@ func wants(p *policy.Policy, pl *Place) []Want {
 		}
 	}
 	list := make([]Want, 0, len(p.Grants)+10)
-	for _, dev := range [...]string{"null", "zero", "full", "random", "urandom"} {
+	for _, dev := range [...]string{"null", "zero", "full"} {
+		// They have no ioctl of their own: the right only lets isatty(3) fail with ENOTTY
+		// as it does everywhere, which openssl, for one, insists on.
+		list = append(list, always("/dev/"+dev, policy.RightWrite, true, ""))
+	}
+	for _, dev := range [...]string{"random", "urandom"} {
 		list = append(list, always("/dev/"+dev, policy.RightWrite, false, ""))
 	}
 	list = append(list, always("/dev/tty", policy.RightWrite, true, ""))

@@ -106,8 +106,11 @@ func (p profile) etc() {
 	p.grant(RightRead, "/etc/",
 		"nsswitch.conf", "host.conf", "hosts", "resolv.conf", "gai.conf", "services", "protocols",
 		"passwd", "group", "localtime", "timezone",
-		"ssl/certs", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf",
-		"pki/tls/certs", "pki/ca-trust", "mime.types",
+		"ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf",
+		"pki/tls/certs", "pki/tls/openssl.cnf", "pki/ca-trust", "crypto-policies", "mime.types",
+		// What distribution this is: pip, for one, ends with an error if it may not read it.
+		"os-release", "lsb-release", "debian_version", "redhat-release", "system-release", "alpine-release",
+		"magic", "magic.mime", "manpath.config", "man_db.conf", "groff",
 		"locale.conf", "locale.alias", "locale.gen", "gitconfig", "inputrc", "terminfo", "fonts",
 		"java", "java-8-openjdk", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk",
 		"python", "python2", "python2.7", "python3", "python3.8", "python3.9", "python3.10", "python3.11",
