@@ -3,10 +3,10 @@
 //
 //	place, err := launcher.Look(os.Environ())
 //	pol, err := policy.Resolve(policy.Input{Vars: place.Vars()}, layers...)
-//	facts, err := launcher.Observe(pol, place, launcher.Request{Command: argv, Environ: os.Environ()})
+//	facts, err := launcher.Observe(pol, place, launcher.Request{Command: argv})
 //	defer facts.Close()
 //	plan := launcher.NewPlan(pol, facts)
-//	result, err := plan.Run(facts, launcher.Stdio{}, nil)
+//	result, err := plan.Run(facts, launcher.Options{})
 //
 // [Observe] does all the looking and keeps every named path open as a descriptor.
 // [NewPlan] is pure: the same policy and the same facts give the same plan, and
@@ -18,6 +18,7 @@
 // # Limits
 //
 // Only isolation landlock. What a clause cannot hold there is refused, or declared
-// open in the plan; nothing is left out in silence. A library caller runs in its own
-// process only through [Plan.Run] of a small program: a large one forks slowly.
+// open in the plan; nothing is left out in silence. [Plan.Run] forks the calling process,
+// which a large program does slowly, and makes it a subreaper for the run: such a program
+// uses a [Host], which starts a small brainbox command for it.
 package launcher

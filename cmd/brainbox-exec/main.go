@@ -1,5 +1,3 @@
-// Command brainbox-exec becomes a program that the kernel holds to
-// /etc/brainbox/exec.toml. It takes no flags: every word belongs to the program.
 package main
 
 import (

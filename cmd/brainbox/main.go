@@ -1,4 +1,3 @@
-// Command brainbox runs a program that the kernel holds to a policy.
 package main
 
 import (
