@@ -1,0 +1,68 @@
+package doccheck
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// documents lists the texts for people.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{root + "/*.md", root + "/docs/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// TestNamedTestsExist looks up every test that a document names.
+func TestNamedTestsExist(t *testing.T) {
+	seen := 0
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range refPattern.FindAllStringSubmatch(string(text), -1) {
+			seen++
+			source, err := os.ReadFile(filepath.Join(root, m[1]))
+			if err != nil || !strings.Contains(string(source), "func "+m[2]+"(") {
+				t.Errorf("%s names %s in %s, which is not there", name, m[2], m[1])
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("found %d named tests: the pattern matches too little", seen)
+	}
+}
+
+var linkPattern = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+
+// TestLinksLead follows every relative link.
+func TestLinksLead(t *testing.T) {
+	seen := 0
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range linkPattern.FindAllStringSubmatch(string(text), -1) {
+			seen++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no link found")
+	}
+}
