@@ -16,6 +16,7 @@ func (d *planner) network() {
 	c.Entries = []Entry{{Value: mode.String(), State: StateEnforced, Source: sourceOf(n.Mode.Set, n.Mode.Source)}}
 	switch mode {
 	case policy.NetNone:
+		c.Route = "--net ports or --net host; --isolation namespaces, for a loopback of the program's own"
 		// seccomp refuses the sockets themselves; Landlock's TCP rules are the second
 		// layer where the kernel has them.
 		spec.Degraded |= landlock.Set(landlock.TCP)
@@ -107,7 +108,10 @@ func (d *planner) hosts(mode policy.NetworkMode) {
 // to one, so the sockets themselves are refused; socketpair(2) stays, without the types
 // that can reach a path (escape matrix IP-21).
 func (d *planner) unixSockets() {
-	c := Clause{Name: "unix", State: StateEnforced, Mechanism: "seccomp: no socket(AF_UNIX)"}
+	c := Clause{
+		Name: "unix", State: StateEnforced, Mechanism: "seccomp: no socket(AF_UNIX)",
+		Route: "--isolation namespaces, for sockets of the program's own",
+	}
 	byLandlock := d.facts.LandlockErr == nil && d.facts.Landlock.Used() >= landlock.ResolveUnix.ABI()
 	if byLandlock {
 		c.Mechanism = d.facts.Landlock.Mechanism()
