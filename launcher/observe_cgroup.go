@@ -1,7 +1,6 @@
 package launcher
 
 import (
-	"os"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func needsControllers(p *policy.Policy) []string {
 // look finds the caller's own group in the unified tree (cgroups(7)). A group that he
 // may not write is as good as none.
 func (r cgroupRoot) look(need []string) CgroupFact {
-	mount := cgroup2Mount(readSmall(r.mountinfo))
+	mount := r.mount()
 	if mount == "" {
 		return CgroupFact{Reason: "no cgroup v2 tree is mounted"}
 	}
@@ -53,16 +52,32 @@ func (r cgroupRoot) look(need []string) CgroupFact {
 		return CgroupFact{Reason: "the cgroup " + dir + " is not delegated to this user"}
 	}
 	f := CgroupFact{Dir: dir}
-	have := strings.Fields(readSmall(dir + "/cgroup.controllers"))
-	on := strings.Fields(readSmall(dir + "/cgroup.subtree_control"))
-	for _, c := range need {
-		if slices.Contains(on, c) || slices.Contains(have, c) && own == "/" {
-			f.Controllers = append(f.Controllers, c)
+	if len(need) > 0 {
+		have := strings.Fields(readSmall(dir + "/cgroup.controllers"))
+		on := strings.Fields(readSmall(dir + "/cgroup.subtree_control"))
+		for _, c := range need {
+			if slices.Contains(on, c) || slices.Contains(have, c) && own == "/" {
+				f.Controllers = append(f.Controllers, c)
+			}
 		}
 	}
-	_, err := os.Lstat(dir + "/cgroup.kill")
-	f.Kill = err == nil || own == "/" // the root group has no cgroup.kill; its children do
+	// The root group has no cgroup.kill; its children do.
+	f.Kill = own == "/" || unix.Access(dir+"/cgroup.kill", unix.F_OK) == nil
 	return f
+}
+
+// mount is where the unified tree is mounted. The two usual places are asked first: the
+// kernel writes the whole table of mounts for whoever reads it.
+func (r cgroupRoot) mount() string {
+	if r == hostCgroup() {
+		var st unix.Statfs_t
+		for _, usual := range [...]string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+			if unix.Statfs(usual, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC {
+				return usual
+			}
+		}
+	}
+	return cgroup2Mount(readSmall(r.mountinfo))
 }
 
 // cgroup2Mount finds the mount point of the unified tree (proc(5), mountinfo).

@@ -12,7 +12,7 @@ import (
 )
 
 // runsDir is the folder of all per-run folders of the caller.
-func runsDir(pl *Place) string { return fmt.Sprintf("%s/brainbox-%d", pl.TmpBase, pl.EUID) }
+func runsDir(pl *Place) string { return pl.TmpBase + "/brainbox-" + itoa(pl.EUID) }
 
 // observeHome says which private home the program gets. "keep" is made by Run; a named
 // folder must exist, be the caller's, be closed to others and not be his home.

@@ -1,8 +1,8 @@
 package launcher
 
 import (
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,7 +26,7 @@ func newRunName() (string, error) {
 	if _, err := unix.Getrandom(b[:], 0); err != nil {
 		return "", os.NewSyscallError("getrandom", err)
 	}
-	return fmt.Sprintf("%x", b[:]), nil
+	return hex.EncodeToString(b[:]), nil
 }
 
 // makeRunDir creates path with the folders that the plan wants, below a base that must be

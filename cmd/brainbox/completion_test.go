@@ -58,7 +58,7 @@ func TestCompletionOffersEveryFlag(t *testing.T) {
 		}
 	}
 	var verbs []string
-	for _, c := range commands(&status) {
+	for _, c := range commands("", &status) {
 		if c.Hidden {
 			continue
 		}

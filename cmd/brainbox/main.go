@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,14 +20,23 @@ func main() { os.Exit(Main(os.Args, os.Stdout, os.Stderr)) }
 // Main is the whole command; tests call it in a process of its own.
 func Main(args []string, stdout, stderr io.Writer) int {
 	status := 0
-	app := newApp(stdout, stderr, &status)
+	app := newApp(verbOf(args), stdout, stderr, &status)
 	if err := app.Run(args); err != nil {
 		return report(stderr, err)
 	}
 	return status
 }
 
-func newApp(stdout, stderr io.Writer, status *int) *cli.App {
+// verbOf finds the verb that a command line names, "" if it asks for something else, such
+// as help about all of them.
+func verbOf(args []string) string {
+	if len(args) > 1 && !strings.HasPrefix(args[1], "-") {
+		return args[1]
+	}
+	return ""
+}
+
+func newApp(verb string, stdout, stderr io.Writer, status *int) *cli.App {
 	return &cli.App{
 		Name:                      "brainbox",
 		Usage:                     "run a program that the kernel holds to a policy",
@@ -39,12 +49,13 @@ func newApp(stdout, stderr io.Writer, status *int) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              usageError,
 		Action:                    noVerb,
-		Commands:                  commands(status),
+		Commands:                  commands(verb, status),
 	}
 }
 
-// commands lists the verbs; each builds its flags only when it is the one that runs.
-func commands(status *int) []*cli.Command {
+// commands lists the verbs. Flags are built for the one that is called, and for all of
+// them only when help is: some fifty flags a verb are a tenth of a start.
+func commands(verb string, status *int) []*cli.Command {
 	list := []*cli.Command{
 		{Name: "run", Usage: "run COMMAND confined, supervised", ArgsUsage: "-- COMMAND [ARG]…", Action: runAction(status)},
 		{Name: "check", Usage: "print what each entry becomes; start nothing", ArgsUsage: "[-- COMMAND…]", Action: checkAction(status)},
@@ -53,16 +64,26 @@ func commands(status *int) []*cli.Command {
 			ArgsUsage: "read|write|exec|connect|bind|unix|env|syscall TARGET", Action: whyAction(status),
 		},
 		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
-		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(status)},
+		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(verb, status)},
 		{Name: "spawn", Hidden: true, Action: spawnAction},
 		{Name: "version", Usage: "print the version", Action: versionAction},
 	}
 	for _, c := range list {
 		c.OnUsageError = usageError
-		c.Flags = flagsOf(c.Name)
+		if c.Name == verb || !isVerb(verb) {
+			c.Flags = flagsOf(c.Name)
+		}
 		c.HideHelpCommand = true
 	}
 	return list
+}
+
+func isVerb(name string) bool {
+	switch name {
+	case "run", "check", "why", "probe", "policy", "spawn", "version":
+		return true
+	}
+	return false
 }
 
 func noVerb(c *cli.Context) error {

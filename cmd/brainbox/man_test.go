@@ -13,7 +13,7 @@ import (
 // words collects the verbs, and the flags with their dashes, of the whole command.
 func words() (verbs, flags []string) {
 	status := 0
-	list := commands(&status)
+	list := commands("", &status)
 	for i := 0; i < len(list); i++ {
 		c := list[i]
 		if c.Hidden {

@@ -11,9 +11,13 @@ import (
 )
 
 // policyCommands are the verbs below `brainbox policy`.
-func policyCommands(status *int) []*cli.Command {
+func policyCommands(verb string, status *int) []*cli.Command {
+	var flags []cli.Flag
+	if verb == "policy" || !isVerb(verb) {
+		flags = policyFlags()
+	}
 	list := []*cli.Command{
-		{Name: "show", Usage: "print the merged policy, with where each value came from", Flags: policyFlags(), Action: showAction},
+		{Name: "show", Usage: "print the merged policy, with where each value came from", Flags: flags, Action: showAction},
 		{Name: "validate", Usage: "check policy files; print every error", ArgsUsage: "FILE…", Action: validateAction(status)},
 		{Name: "compile", Usage: "compile an OCI seccomp profile and print the filter", ArgsUsage: "FILE", Action: compileAction},
 	}
