@@ -18,7 +18,7 @@
 // # Limits
 //
 // Only isolation landlock. What a clause cannot hold there is refused, or declared
-// open in the plan; nothing is left out in silence. [Plan.Run] forks the calling process,
-// which a large program does slowly, and makes it a subreaper for the run: such a program
-// uses a [Host], which starts a small brainbox command for it.
+// open in the plan; nothing is left out in silence. [Plan.Run] makes the calling process
+// a subreaper for the run and reaps all of its children, one run at a time: a program with
+// children of its own uses a [Host], which has a small brainbox command do that.
 package launcher

@@ -66,3 +66,36 @@ func TestLinksLead(t *testing.T) {
 		t.Error("no link found")
 	}
 }
+
+// TestEveryPackageHasItsDoc wants doc.go in every package: a sentence that begins as godoc
+// wants it, an example, and the limits.
+func TestEveryPackageHasItsDoc(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		if n := e.Name(); n == ".git" || n == "testdata" || n == "hack" || n == "bin" {
+			return fs.SkipDir
+		}
+		sources, err := filepath.Glob(path + "/*.go")
+		if err != nil || len(sources) == 0 {
+			return err
+		}
+		seen++
+		text, err := os.ReadFile(path + "/doc.go")
+		if err != nil {
+			t.Errorf("%s has no doc.go", path)
+			return nil
+		}
+		for _, part := range []string{"\n//\t", "\n// # Limits\n"} {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s/doc.go has no %q", path, strings.TrimSpace(part))
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 20 {
+		t.Errorf("%d packages, %v", seen, err)
+	}
+}

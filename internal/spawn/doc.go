@@ -3,8 +3,9 @@
 // The parent prepares everything that can be prepared without changing any of its
 // own threads: the Landlock ruleset descriptor, the seccomp program, the argument
 // and environment blocks, and from them one flat list of raw system calls. Then it
-// forks, and the child walks the list, which ends in execve(2). What the child
-// could not do comes back over a close-on-exec pipe as a step and an errno.
+// makes a child that shares its memory and waits for it (CLONE_VM|CLONE_VFORK), and the
+// child walks the list, which ends in execve(2). What the child could not do comes back
+// over a close-on-exec pipe as a step and an errno.
 //
 //	child, err := spawn.Start(&spawn.Request{Path: "/bin/true", Argv: []string{"true"}, Ruleset: fd, …})
 //
