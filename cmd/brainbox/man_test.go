@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -79,20 +77,5 @@ func TestDocumentsPromiseNoFlag(t *testing.T) {
 	}
 	if seen < 30 {
 		t.Fatalf("found %d flags in the documents: the pattern matches too little", seen)
-	}
-}
-
-// TestCompletionTellsAll has every verb and flag in the completion.
-func TestCompletionTellsAll(t *testing.T) {
-	const name = "../../completions/brainbox.bash"
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return // none is shipped, so none can be wrong
-	}
-	text := document(t, name)
-	verbs, flags := words()
-	for _, w := range append(verbs, flags...) {
-		if !holds(text, w) {
-			t.Errorf("%s does not know %s", name, w)
-		}
 	}
 }
