@@ -49,6 +49,8 @@ func declared(id string) string {
 		return "open: tree"
 	case "esc/FS-02":
 		return "the working directory is set by the start"
+	case "esc/FS-15":
+		return "open: files (a whiteout leaves a device 0:0, which cannot be opened)"
 	case "esc/FS-21":
 		return "open: files (`check --tree` lists it)"
 	case "esc/FS-28", "esc/FS-29":
