@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -57,9 +58,8 @@ func CompileProfile(path string) (*Compiled, error) {
 // helperLine is the message of a helper's first line.
 func helperLine(text []byte) string {
 	line := firstLine(string(text))
-	const prefix = "brainbox-seccomp: "
-	if len(line) > len(prefix) && line[:len(prefix)] == prefix {
-		line = line[len(prefix):]
+	for _, prefix := range [...]string{"brainbox-seccomp: ", "brainbox: ", "seccomp: ", "compile: "} {
+		line = strings.TrimPrefix(line, prefix)
 	}
 	return line
 }

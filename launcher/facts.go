@@ -58,6 +58,7 @@ type PathFact struct {
 	Err    error  // why it was not opened
 	Target string // where it leads, links resolved
 	Dir    bool
+	Device bool // a device file
 	Dev    uint64
 	Ino    uint64
 	fd     int // O_PATH, held until Facts.Close; 0: not held

@@ -40,7 +40,7 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	}
 	f.observeCwd(p)
 	f.observeHome(p)
-	f.Critical = critical(p, pl)
+	f.Critical = critical(p, pl, req.Exec)
 	if err := f.observeEnv(p); err != nil {
 		f.Close()
 		return nil, err

@@ -25,7 +25,11 @@ func openPath(path string) PathFact {
 		unix.Close(fd)
 		return PathFact{Err: &fs.PathError{Op: "fstat", Path: path, Err: err}}
 	}
-	return PathFact{fd: fd, Target: target, Dir: st.Mode&unix.S_IFMT == unix.S_IFDIR, Dev: st.Dev, Ino: st.Ino}
+	kind := st.Mode & unix.S_IFMT
+	return PathFact{
+		fd: fd, Target: target, Dir: kind == unix.S_IFDIR, Device: kind == unix.S_IFCHR || kind == unix.S_IFBLK,
+		Dev: st.Dev, Ino: st.Ino,
+	}
 }
 
 // openResolved opens a name and says where it led. A clean path without a link in it

@@ -22,6 +22,7 @@ type Place struct {
 	Git            string // top level of the checkout around Cwd, "" outside
 	TmpBase        string // where per-run folders go
 	xdg            [5]string
+	shell          string // Shell, links resolved
 	environ        []string
 }
 
@@ -48,7 +49,7 @@ func Look(environ []string) (*Place, error) {
 	}
 	pl.Cwd = cwd
 	who := passwdEntry(readSmall("/etc/passwd"), pl.UID)
-	pl.User, pl.Shell = who.name, who.shell
+	pl.User, pl.Shell, pl.shell = who.name, who.shell, resolved(who.shell)
 	pl.Home = pl.pickHome(lookup(environ, "HOME"), who.home)
 	for i, x := range xdgNames {
 		if v := lookup(environ, x[0]); filepath.IsAbs(v) && pl.owned(v) {

@@ -60,7 +60,7 @@ func (d *planner) envInput() (envfilter.Input, error) {
 	if f.Identity != nil {
 		in.User = f.Identity.User
 	}
-	if !f.shellGranted(in.Shell) {
+	if !f.shellGranted() {
 		in.Shell = ""
 	}
 	for _, a := range p.Allow {
@@ -83,9 +83,9 @@ func (d *planner) envInput() (envfilter.Input, error) {
 }
 
 // shellGranted reports whether the user's own shell can be executed inside.
-func (f *Facts) shellGranted(shell string) bool {
+func (f *Facts) shellGranted() bool {
 	for i, w := range f.Wants {
-		if f.Paths[i].Err == nil && w.Right.Execs() && policy.Below(shell, f.Paths[i].Target) {
+		if f.Paths[i].Err == nil && w.Right.Execs() && policy.Below(f.Place.shell, f.Paths[i].Target) {
 			return true
 		}
 	}

@@ -183,6 +183,10 @@ func (d *planner) landlockFiles(c *Clause) {
 	if d.degraded("files") {
 		d.plan.Landlock.Degraded |= landlock.Set(landlock.Truncate, landlock.IoctlDev)
 	}
+	devices := d.devicesGranted()
+	if !devices {
+		d.plan.Landlock.Degraded |= landlock.Set(landlock.IoctlDev)
+	}
 	for _, l := range landlock.Decide(d.plan.Landlock, d.facts.Landlock) {
 		switch l.Feature {
 		case landlock.Files, landlock.Truncate, landlock.IoctlDev:
@@ -190,7 +194,11 @@ func (d *planner) landlockFiles(c *Clause) {
 			continue
 		}
 		e := Entry{Value: l.Feature.String(), Source: -1, State: fromLandlock(l.State), Note: l.Note}
-		if e.State != StateEnforced {
+		switch {
+		case e.State == StateEnforced:
+		case l.Feature == landlock.IoctlDev && !devices:
+			e.State, e.Note = StateEnforced, "no device is granted but those that are always there"
+		default:
 			e.Note, c.Requirement = "needs "+l.Requirement, l.Requirement
 			c.Route = "a newer kernel, or --allow-degraded files to leave it open"
 			c.Degraded = c.Degraded || e.State == StateOpen // only the operator can have said so
@@ -198,6 +206,21 @@ func (d *planner) landlockFiles(c *Clause) {
 		c.Entries = append(c.Entries, e)
 		c.State = worst(c.State, e.State)
 	}
+}
+
+// devicesGranted reports whether the policy grants a device, or a folder of devices: below
+// ABI 5 Landlock lets a program do any ioctl(2) on what it may open.
+func (d *planner) devicesGranted() bool {
+	for i := range d.facts.Wants {
+		p := &d.facts.Paths[i]
+		if w := &d.facts.Wants[i]; w.Always || p.Err != nil || !w.Right.Grants() {
+			continue
+		}
+		if p.Device || policy.Below(p.Target, "/dev") && p.Target != sharedMemory || p.Target == "/" {
+			return true
+		}
+	}
+	return false
 }
 
 func fromLandlock(s landlock.State) State {

@@ -111,7 +111,11 @@ func (d *planner) command() {
 	case errors.Is(f.FileErr, fs.ErrNotExist):
 		d.refuse(&Refusal{Status: StatusNotFound, Message: name + ": command not found", Hint: "looked for it in " + f.Path})
 	case f.FileErr != nil:
-		d.refuse(&Refusal{Status: StatusNotRun, Message: name + ": " + errText(f.FileErr)})
+		hint := "the caller himself cannot execute it"
+		if errors.Is(f.FileErr, fs.ErrPermission) {
+			hint = "chmod +x makes it a program; a script can be given to its interpreter"
+		}
+		d.refuse(&Refusal{Status: StatusNotRun, Message: name + ": " + errText(f.FileErr), Hint: hint})
 	}
 }
 

@@ -17,17 +17,18 @@ import (
 func (p *Plan) probes(canary string, filter seccomp.Program) []spawn.Probe {
 	var list []spawn.Probe
 	if ok, _ := p.Allows(policy.RightWrite, canary); !ok {
-		// Its own user may write there by the file's and the folder's mode. An existing file
-		// is there when the program is another user, who could not make one.
-		flags := uintptr(unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW)
-		if p.Identity == nil {
-			flags |= unix.O_CREAT
-		}
-		list = append(list, spawn.Probe{
-			Name: "a write outside every grant", Nr: unix.SYS_OPENAT, PathArg: 1, Path: canary,
-			Args:   [6]uintptr{^uintptr(99), 0, flags, 0o600}, // AT_FDCWD
+		// The program's user may write there by the folder's mode, and by the file's where
+		// it is another user, who could not make one. A folder, because making one takes no
+		// descriptor: --nofile may have left none.
+		probe := spawn.Probe{
+			Name: "a write outside every grant", Nr: unix.SYS_MKDIRAT, PathArg: 1, Path: canary,
+			Args:   [6]uintptr{^uintptr(99), 0, 0o700}, // AT_FDCWD
 			Errnos: []syscall.Errno{unix.EACCES, unix.ENOENT, unix.EROFS},
-		})
+		}
+		if p.Identity != nil {
+			probe.Nr, probe.Args[2] = unix.SYS_OPENAT, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW
+		}
+		list = append(list, probe)
 	}
 	for _, c := range []spawn.Probe{
 		{Name: "socket(AF_VSOCK)", Nr: unix.SYS_SOCKET, Args: [6]uintptr{unix.AF_VSOCK, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}},

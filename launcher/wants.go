@@ -111,7 +111,7 @@ func ownTerminal() string {
 
 // critical lists what no write grant may hold. Every place counts as it is spelled and
 // as it resolves.
-func critical(p *policy.Policy, pl *Place) []Critical {
+func critical(p *policy.Policy, pl *Place, exec bool) []Critical {
 	var list []Critical
 	add := func(path, what string) {
 		if path == "" {
@@ -129,7 +129,9 @@ func critical(p *policy.Policy, pl *Place) []Critical {
 	}
 	add(pl.ConfigDir(), "brainbox's configuration")
 	add(pl.StateDir(), "brainbox's state")
-	add(runsDir(pl), "the private folders of other runs")
+	if !exec { // a wrapper's folders are elsewhere, and the caller's TMPDIR may be the program's
+		add(runsDir(pl), "the private folders of other runs")
+	}
 	if exe, err := os.Readlink("/proc/self/exe"); err == nil {
 		add(exe, "the running brainbox")
 		add(filepath.Join(filepath.Dir(exe), "../libexec/brainbox"), "brainbox's helpers")

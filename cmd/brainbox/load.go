@@ -97,7 +97,7 @@ func policyFile(c *cli.Context, place *launcher.Place) (*policy.Layer, error) {
 	}
 	text, err := readPolicy(name)
 	if err != nil {
-		return nil, refuse("policy: "+err.Error(), "--policy names a TOML file; brainbox policy show prints the default as one")
+		return nil, refuse("policy: "+err.Error(), "--policy names a TOML file; brainbox.toml(5) has one to start from")
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {

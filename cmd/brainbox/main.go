@@ -64,7 +64,7 @@ func commands(verb string, status *int) []*cli.Command {
 			ArgsUsage: "read|write|exec|connect|bind|unix|env|syscall TARGET", Action: whyAction(status),
 		},
 		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
-		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(verb, status)},
+		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(verb, status), Action: noPolicyVerb},
 		{Name: "spawn", Hidden: true, Action: spawnAction},
 		{Name: "version", Usage: "print the version", Action: versionAction},
 	}
@@ -76,6 +76,13 @@ func commands(verb string, status *int) []*cli.Command {
 		c.HideHelpCommand = true
 	}
 	return list
+}
+
+func noPolicyVerb(c *cli.Context) error {
+	if name := c.Args().First(); name != "" {
+		return refuse("unknown verb policy "+quote(name), "brainbox policy show, validate or compile")
+	}
+	return cli.ShowSubcommandHelp(c)
 }
 
 func isVerb(name string) bool {
