@@ -2,7 +2,7 @@
 // binary on the real kernel.
 //
 //	go test ./integration/                      builds what it runs
-//	BRAINBOX_TEST_BIN=/dir ./integration.test   runs /dir/brainbox and /dir/victim
+//	BRAINBOX_TEST_BIN=/dir ./integration.test   runs /dir/brainbox, /dir/victim, /dir/rejected
 //
 // The escape matrix is a table of rows. Each row is one attempt, made by the
 // program integration/victim twice: outside brainbox, where it has to work (the
@@ -11,7 +11,8 @@
 // What isolation landlock cannot hold is a row too: its attempt has to succeed,
 // and "brainbox check" has to declare the clause open.
 //
-// Run as root, the tests run themselves again as an ordinary user.
+// They hold for root and for an ordinary user; internal/cmd/testas runs them as
+// the other one.
 //
 // # Limits
 //

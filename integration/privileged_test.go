@@ -14,6 +14,9 @@ import (
 	"brainbox/internal/needs"
 )
 
+// otherUser is an ordinary user that needs no entry in /etc/passwd.
+const otherUser = 54321
+
 // openTo is a folder that the ordinary user can reach.
 func openTo(t *testing.T) string {
 	t.Helper()

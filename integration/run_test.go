@@ -2,6 +2,7 @@ package integration
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -107,4 +108,18 @@ func reap(t testing.TB, pid int) {
 		t.Errorf("process %d: %v", pid, err)
 	}
 	waitFor(t, "the end of a process", func() bool { return !alive(pid) })
+}
+
+// copyProgram makes a copy that may be executed.
+func copyProgram(t testing.TB, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	must(t, err)
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	must(t, err)
+	_, err = io.Copy(out, in)
+	must(t, err)
+	must(t, out.Chmod(0o755))
+	must(t, out.Close())
 }
