@@ -15,10 +15,9 @@ type plan struct {
 		State     string `json:"state"`
 		Mechanism string `json:"mechanism"`
 		Entries   []struct {
-			Value string `json:"value"`
-			Path  string `json:"path"`
-			State string `json:"state"`
-			Note  string `json:"note"`
+			Value  string `json:"value"`
+			Path   string `json:"path"`
+			Target string `json:"target"`
 		} `json:"entries"`
 	} `json:"clauses"`
 }

@@ -148,3 +148,33 @@ func loaderPath() string {
 	}
 	return "ld.so"
 }
+
+// TestLinksAreShown is esc/LA-06: a grant that is a link shows both names, and holds
+// for what the link leads to.
+func TestLinksAreShown(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	link := filepath.Join(w.dir("W"), "link")
+	must(t, os.Symlink(w.dir("O"), link))
+	must(t, os.WriteFile(filepath.Join(w.dir("O"), "f"), []byte(canaryText), 0o644))
+	shown := false
+	for _, c := range check(t, w.dir("W"), "--ro", link).Clauses {
+		for _, e := range c.Entries {
+			shown = shown || e.Path == link && e.Target == w.dir("O")
+		}
+	}
+	if !shown {
+		t.Errorf("brainbox check does not show that %q leads to %q", link, w.dir("O"))
+	}
+	inside := w.box(t, "--ro", link)
+	for _, name := range []string{link, w.dir("O")} {
+		if got := inside.ask(t, "read "+filepath.Join(name, "f")); !hit(got, []string{"ok"}) {
+			t.Errorf("below %q: %q", name, got)
+		}
+	}
+	must(t, os.Remove(link))
+	must(t, os.Symlink("/etc", link))
+	if got := inside.ask(t, "list "+link); !hit(got, errnos("EACCES")) {
+		t.Errorf("the replaced link moved the grant: %q", got)
+	}
+}

@@ -37,11 +37,15 @@ func TestTerminalIsNotTyped(t *testing.T) {
 			outside.shows(t, "ok")
 		})
 	}
-	for _, nr := range []int{0x541c, 0x541d, 0x5437} { // TIOCLINUX, TIOCCONS, TIOCVHANGUP
-		inside := newPTY(t)
-		inside.start(t, w.dir("W"), boxed(nil, program("victim"), itoa(unix.SYS_IOCTL), "0", itoa(nr), "s:x"))
-		inside.end(t)
-		inside.shows(t, "errno EPERM")
+	for name, nr := range map[string]int{
+		"esc/TT-02 TIOCLINUX": 0x541c, "esc/TT-03 TIOCCONS": 0x541d, "esc/TT-03 TIOCVHANGUP": 0x5437,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inside := newPTY(t)
+			inside.start(t, w.dir("W"), boxed(nil, victim(ioctl(0, nr, "s:x"))...))
+			inside.end(t)
+			inside.shows(t, "errno EPERM")
+		})
 	}
 }
 
