@@ -54,8 +54,9 @@ func TestNetworkPorts(t *testing.T) {
 			t.Errorf("control: the granted port: %q", got)
 		}
 	}
-	for _, attempt := range []string{then(socket(v4, stream, 0), fastOpen), then(socket(v4, stream, 0), call(unix.SYS_LISTEN, "$1", 1))} {
-		if got := outside.ask(t, w.fill(any, attempt)); !hit(got, []string{"ok"}) {
+	for _, use := range []string{fastOpen, call(unix.SYS_LISTEN, "$1", 1)} {
+		attempt := w.fill(any, then(socket(v4, stream, 0), use))
+		if got := outside.ask(t, attempt); !hit(got, []string{"ok"}) {
 			t.Errorf("control: %q outside: %q", attempt, got)
 		}
 	}
@@ -77,8 +78,9 @@ func TestWhyAgrees(t *testing.T) {
 		attempts["write "+file] = openat(file, unix.O_WRONLY)
 		attempts["exec "+filepath.Join(w.at(r, zone), "prog")] = "run " + filepath.Join(w.at(r, zone), "prog")
 	}
-	attempts["connect "+port(t, w.net.vars["TCP4"])] = then(socket(unix.AF_INET, unix.SOCK_STREAM, 0), connect("in4:{TCP4}"))
-	attempts["unix "+w.net.vars["UNIX"]] = then(socket(unix.AF_UNIX, unix.SOCK_STREAM, 0), connect("un:{UNIX}"))
+	to := func(family int, address string) string { return then(socket(family, unix.SOCK_STREAM, 0), connect(address)) }
+	attempts["connect "+port(t, w.net.vars["TCP4"])] = to(unix.AF_INET, "in4:{TCP4}")
+	attempts["unix "+w.net.vars["UNIX"]] = to(unix.AF_UNIX, "un:{UNIX}")
 	attempts["syscall ptrace"] = fork(call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, "{PID}", 0, 0))
 	attempts["syscall getppid"] = call(unix.SYS_GETPPID)
 	attempts["syscall io_uring_setup"] = call(unix.SYS_IO_URING_SETUP, 1, "buf:120")

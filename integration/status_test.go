@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ func TestStatusTellsTheTruth(t *testing.T) {
 	path := filepath.Join(w.dir("O"), "status")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	must(t, err)
-	cmd := exec.Command(program("brainbox"), boxArgs([]string{"--status-fd", "3"}, victim("status Seccomp NoNewPrivs CapEff")...)...)
+	cmd := boxed([]string{"--status-fd", "3"}, victim("status Seccomp NoNewPrivs CapEff")...)
 	cmd.ExtraFiles = []*os.File{f}
 	r := run(t, w.dir("W"), cmd)
 	must(t, f.Close())
