@@ -4,8 +4,6 @@ package integration
 // isolation landlock could. Each fails its test when it is closed, so that the list
 // cannot outlive its reason.
 var knownGaps = map[string]string{
-	"FS-15 whiteout in W": "renameat2 with RENAME_WHITEOUT leaves a character device 0:0 in W: " +
-		"Landlock does not look, the filter could",
 	"PR-15 tree is declared open": "with cgroup.kill check calls the tree enforced, but a process " +
 		"that has left the program's session outlives a killed brainbox",
 	"FS-30 a mount in W is reported": "what is mounted inside a granted folder is granted too, and neither run -v " +

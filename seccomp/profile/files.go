@@ -16,6 +16,8 @@ const (
 	sIFIFO  = 0o010000
 	sIFSOCK = 0o140000
 
+	renameWhiteout = 4 // RENAME_WHITEOUT (linux/fs.h)
+
 	oCreat   = 0x40
 	oTmpfile = 0x400000 // without the O_DIRECTORY that O_TMPFILE includes
 )
@@ -81,6 +83,10 @@ func fileGroups() []Group {
 	}, {
 		Name: "device nodes by folder", Calls: []string{"mknodat"}, rules: mknodRules(2),
 		Does: "as mknod", Why: "as mknod",
+	}, {
+		Name: "white-outs", Calls: []string{"renameat2"}, rules: anyBit(4, renameWhiteout),
+		Does: "EPERM with RENAME_WHITEOUT",
+		Why:  "it leaves a device node without any privilege, past the rules for mknod and for Landlock's device rights",
 	}, {
 		Name: "open of root", Calls: []string{"open"}, rules: openRules(1, 2),
 		Does: "allowed; with KeepsRoot EPERM when O_CREAT or O_TMPFILE meets mode & 06000",
