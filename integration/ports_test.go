@@ -78,7 +78,9 @@ func TestWhyAgrees(t *testing.T) {
 		attempts["write "+file] = openat(file, unix.O_WRONLY)
 		attempts["exec "+filepath.Join(w.at(r, zone), "prog")] = "run " + filepath.Join(w.at(r, zone), "prog")
 	}
-	to := func(family int, address string) string { return then(socket(family, unix.SOCK_STREAM, 0), connect(address)) }
+	to := func(family int, address string) string {
+		return then(socket(family, unix.SOCK_STREAM, 0), connect(address))
+	}
 	attempts["connect "+port(t, w.net.vars["TCP4"])] = to(unix.AF_INET, "in4:{TCP4}")
 	attempts["unix "+w.net.vars["UNIX"]] = to(unix.AF_UNIX, "un:{UNIX}")
 	attempts["syscall ptrace"] = fork(call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, "{PID}", 0, 0))
