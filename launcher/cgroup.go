@@ -25,7 +25,7 @@ func makeCgroup(parent, run string, limits map[string]string) (*cgroup, error) {
 		controller, _, _ := strings.Cut(file, ".")
 		_ = writeTo(parent+"/cgroup.subtree_control", "+"+controller)
 	}
-	dir := parent + "/brainbox-" + filepath.Base(run)
+	dir := parent + "/" + groupPrefix + filepath.Base(run)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -70,6 +70,17 @@ func (c *cgroup) oomKilled() bool {
 		}
 	}
 	return false
+}
+
+// groupPrefix begins the name of every run's group.
+const groupPrefix = "brainbox-"
+
+// removeStaleGroup ends the group of a run whose brainbox is gone, with what still runs in
+// it.
+func removeStaleGroup(dir string) {
+	if writeTo(dir+"/cgroup.kill", "1") == nil {
+		(&cgroup{dir: dir}).remove()
+	}
 }
 
 // remove ends the group. A process that was killed a moment ago may still count.

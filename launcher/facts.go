@@ -33,6 +33,7 @@ type Facts struct {
 	ReadBack       [3]bool // standard output or error is a file that could be read through it
 	SetPCap        bool    // CAP_SETPCAP: the bounding set can be dropped
 	Cgroup         CgroupFact
+	Mounts         []string   // mount points, for what lies inside a write grant
 	Critical       []Critical // places of brainbox itself
 	Identity       *IdentityFact
 	Seccomp        seccomp.Program // of a user's profile

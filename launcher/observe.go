@@ -40,6 +40,7 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	}
 	f.observeCwd(p)
 	f.observeHome(p)
+	f.Mounts = mountPoints(readSmall("/proc/self/mountinfo"))
 	f.Critical = critical(p, pl, req.Exec)
 	if err := f.observeEnv(p); err != nil {
 		f.Close()

@@ -79,6 +79,7 @@ func (d *planner) grant(c *Clause, i int) {
 		if w.Right.Writes() && !w.Always {
 			d.critical(c, &e, w, p)
 		}
+		d.mounts(&e, w, p)
 		if p.Target != w.Abs {
 			e.Note = firstOf(e.Note, "leads to "+quotePath(p.Target))
 		}

@@ -55,7 +55,10 @@ func (d *planner) tree() {
 		c.Mechanism, c.Requirement, c.Route = "", "a supervisor, which brainbox-exec has not", "brainbox run, or brainbox-kill"
 	}
 	if d.facts.Cgroup.Dir != "" && d.facts.Cgroup.Kill {
-		c = Clause{Name: "tree", State: StateEnforced, Mechanism: "cgroup.kill"}
+		// Brainbox ends the whole tree, however it forks. What nothing here ends is the rest
+		// of a tree whose brainbox was itself ended by SIGKILL; the next start does.
+		c.Mechanism = "cgroup.kill"
+		c.Requirement = "isolation namespaces: a SIGKILL of brainbox ends the program, and its descendants go on, confined"
 		d.plan.UseCgroup = true
 	}
 	d.add(c)

@@ -114,7 +114,7 @@ func TestSweepRemovesOnlyDeadRuns(t *testing.T) {
 	if err := os.Symlink(outside, base+"/a-link"); err != nil {
 		t.Fatal(err)
 	}
-	sweep(base)
+	sweep(base, "")
 	for name, want := range map[string]bool{
 		base + "/dead": false, base + "/alive": true, base + "/young": true, base + "/a-file": true, base + "/a-link": true, outside: true,
 	} {

@@ -39,7 +39,7 @@ type session struct {
 func (s *session) started() {
 	s.swept = make(chan struct{})
 	go func() {
-		sweep(filepath.Dir(s.dir.path))
+		sweep(filepath.Dir(s.dir.path), s.facts.Cgroup.Dir)
 		close(s.swept)
 	}()
 }

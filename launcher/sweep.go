@@ -11,7 +11,10 @@ import (
 
 // sweep removes what runs left behind that were ended by SIGKILL: their lock is free. It
 // is called while the program runs, so that no start waits for it.
-func sweep(dir string) {
+//
+// groups is where the runs' cgroups are, "" if they have none: what is left of a killed
+// run's tree is ended there.
+func sweep(dir, groups string) {
 	base, err := openBase(dir)
 	if err != nil {
 		return
@@ -28,6 +31,9 @@ func sweep(dir string) {
 		}
 		if stale(fd) && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
 			removeTree(dir, name)
+			if groups != "" {
+				removeStaleGroup(groups + "/" + groupPrefix + name)
+			}
 		}
 		unix.Close(fd)
 	}
