@@ -152,7 +152,11 @@ with_exec_policy() {
 mkdir "$T/layer" "$T/exec"
 chmod 0755 "$T" "$T/exec"
 [ "$(id -u)" = 0 ] || own=$(mktemp -d "${run:-$realhome}/.brainbox-demo-XXXXXX")
-if with_exec_policy true 2>"$T/output"; then
+place=yes
+with_exec_policy true 2>"$T/output" || place=no
+[ $place = no ] || with_exec_policy brainbox-exec "$(command -v true)" 2>"$T/output" ||
+	! grep -q 'not writable by others' "$T/output" || place=no
+if [ $place = yes ]; then
 	with_exec_policy ./try.bin read "$T/home/.ssh/id_canary" >/dev/null || fail 'control: try read'
 	expect 1 'refused:' with_exec_policy brainbox-exec "$PWD/try.bin" read "$T/home/.ssh/id_canary"
 	expect 0 'Apache License' with_exec_policy brainbox-exec "$(command -v head)" -n 3 text
