@@ -154,7 +154,7 @@ chmod 0755 "$T" "$T/exec"
 [ "$(id -u)" = 0 ] || own=$(mktemp -d "${run:-$realhome}/.brainbox-demo-XXXXXX")
 place=yes
 with_exec_policy true 2>"$T/output" || place=no
-[ $place = no ] || with_exec_policy brainbox-exec "$(command -v true)" 2>"$T/output" ||
+[ $place = no ] || with_exec_policy brainbox-exec "$PWD/try.bin" read text >"$T/output" 2>&1 ||
 	! grep -q 'not writable by others' "$T/output" || place=no
 if [ $place = yes ]; then
 	with_exec_policy ./try.bin read "$T/home/.ssh/id_canary" >/dev/null || fail 'control: try read'
