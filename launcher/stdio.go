@@ -6,7 +6,7 @@ import (
 
 // checkStdio refuses a standard descriptor that would be a grant which no clause knows of:
 // a folder, from which the program could change what lies in it by fchmod(2) and its
-// like, and a Unix datagram socket, which sends to any path that sendto(2) names.
+// like, and a socket that can still choose whom it talks to.
 func checkStdio(fds [3]int) error {
 	names := [3]string{"standard input", "standard output", "standard error"}
 	for i, fd := range fds {
@@ -19,18 +19,29 @@ func checkStdio(fds [3]int) error {
 		case unix.S_IFDIR:
 			why = "a folder"
 		case unix.S_IFSOCK:
-			family, ferr := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
-			kind, kerr := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
-			if ferr != nil || kerr != nil || family == unix.AF_UNIX && kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
-				why = "a Unix datagram socket"
-			}
+			why = openSocket(fd)
 		}
 		if why != "" {
 			return &Refusal{
 				Status: StatusRefused, Message: names[i] + " is " + why,
-				Hint: "give the program a file, a pipe, a terminal or a stream socket",
+				Hint: "give the program a file, a pipe, a terminal or a connected stream socket",
 			}
 		}
 	}
 	return nil
+}
+
+// openSocket says why a socket reaches more than one peer, "" if it does not. The filter
+// refuses to make such sockets and cannot refuse to use one: a datagram socket, connected
+// or not, sends to whatever address sendto(2) names; a stream socket without a peer
+// connects to any path, or takes connections.
+func openSocket(fd int) string {
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
+		return "a datagram, raw or netlink socket"
+	}
+	if _, err := unix.Getpeername(fd); err != nil {
+		return "a socket that is not connected"
+	}
+	return ""
 }
