@@ -4,7 +4,8 @@ import "unicode/utf8"
 
 // escaper shows control characters as text: \x1b for a byte, \u{9b} for a C1 control
 // in UTF-8. New line, tab and carriage return before a new line pass.
-// The zero value is ready; it keeps an incomplete character for the next call.
+// The zero value is ready; it keeps an incomplete character for the next call, and gives
+// it up in flush.
 type escaper struct {
 	rest [utf8.UTFMax]byte
 	n    int
@@ -21,15 +22,19 @@ func (e *escaper) escape(p []byte) []byte {
 			break
 		}
 		c, size := utf8.DecodeRune(in)
+		if c == '\r' && len(in) == 1 { // what follows says what it is
+			e.n = copy(e.rest[:], in)
+			break
+		}
 		switch {
 		case c == utf8.RuneError && size == 1:
-			e.out = appendHex(append(e.out, `\x`...), uint32(in[0]), 2)
+			e.out = appendHex(append(e.out, `\x`...), uint32(in[0]))
 		case c == '\n' || c == '\t' || c == '\r' && len(in) > 1 && in[1] == '\n':
 			e.out = append(e.out, byte(c))
 		case c < 0x20 || c == 0x7f:
-			e.out = appendHex(append(e.out, `\x`...), uint32(c), 2)
+			e.out = appendHex(append(e.out, `\x`...), uint32(c))
 		case c >= 0x80 && c < 0xa0:
-			e.out = append(appendHex(append(e.out, `\u{`...), uint32(c), 2), '}')
+			e.out = append(appendHex(append(e.out, `\u{`...), uint32(c)), '}')
 		default:
 			e.out = append(e.out, in[:size]...)
 		}
@@ -38,10 +43,18 @@ func (e *escaper) escape(p []byte) []byte {
 	return e.out
 }
 
-func appendHex(b []byte, v uint32, digits int) []byte {
-	const hex = "0123456789abcdef"
-	for i := digits - 1; i >= 0; i-- {
-		b = append(b, hex[v>>(4*i)&0xf])
+// flush returns what escape kept, at the end of the output.
+func (e *escaper) flush() []byte {
+	e.out = e.out[:0]
+	for _, c := range e.rest[:e.n] {
+		e.out = appendHex(append(e.out, `\x`...), uint32(c))
 	}
-	return b
+	e.n = 0
+	return e.out
+}
+
+// appendHex appends the two digits of a byte.
+func appendHex(b []byte, v uint32) []byte {
+	const hex = "0123456789abcdef"
+	return append(b, hex[v>>4&0xf], hex[v&0xf])
 }

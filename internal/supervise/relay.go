@@ -93,6 +93,9 @@ func (rl *relay) copy(b *budget, clean bool, truncated *atomic.Bool, over func()
 			return
 		}
 		if err != nil {
+			if left := esc.flush(); len(left) > 0 {
+				_, _ = rl.to.Write(left)
+			}
 			return
 		}
 	}

@@ -21,8 +21,11 @@ type run struct {
 	relays    []*relay
 	timedOut  atomic.Bool
 	truncated atomic.Bool
+	list      func(pid int) []int // the children of a process
+	patience  time.Duration       // how long the end of the tree is waited for
 
 	mu        sync.Mutex // guards what follows and the use of child.PidFD by other goroutines
+	before    map[int]bool
 	over      bool
 	timer     *time.Timer
 	killTimer *time.Timer
@@ -42,7 +45,13 @@ func Run(job *Job, started func(pid int)) (*Result, error) {
 		return nil, os.NewSyscallError("prctl", err)
 	}
 	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
-	r := &run{job: job}
+	r := &run{job: job, list: children, patience: endWait}
+	return r.run(started)
+}
+
+func (r *run) run(started func(pid int)) (*Result, error) {
+	job := r.job
+	r.noteChildren()
 	if err := r.openRelays(); err != nil {
 		return nil, err
 	}
@@ -95,7 +104,7 @@ func (r *run) waitLeader() {
 		case int(info.pid) != r.child.PID && stopped:
 			_ = waitid(unix.P_PID, int(info.pid), &info, unix.WSTOPPED|unix.WNOHANG)
 		case int(info.pid) != r.child.PID:
-			_ = waitid(unix.P_PID, int(info.pid), &info, unix.WEXITED|unix.WNOHANG)
+			r.reap(int(info.pid))
 		case stopped:
 			r.leaderStopped()
 		default:
@@ -113,7 +122,7 @@ func (r *run) leaderStopped() {
 		return
 	}
 	if r.job.Terminal {
-		r.term.stopWithChild(r.child.PidFD)
+		r.term.stopWithChild(r.child)
 	}
 }
 
@@ -181,7 +190,7 @@ func (r *run) endLeader() {
 	// Before the walk: a tree that grows while it is walked must not put the end off.
 	r.killTimer = time.AfterFunc(r.job.KillAfter, func() { r.signal(unix.SIGKILL) })
 	r.mu.Unlock()
-	for _, p := range descendants(os.Getpid()) {
+	for _, p := range r.descendants() {
 		p.signal(unix.SIGTERM)
 		p.signal(unix.SIGCONT) // a stopped process sees TERM only then
 	}

@@ -13,7 +13,11 @@ import (
 // the death signal, the program.
 func (r *run) forward() (stop func()) {
 	wanted := []os.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT}
-	if !r.job.Terminal {
+	if r.job.Terminal {
+		// The terminal sends it to the program too, and this process stops when that one
+		// has: a program may have much to do before, and may not stop at all.
+		wanted = append(wanted, unix.SIGTSTP)
+	} else {
 		wanted = append(wanted, unix.SIGWINCH)
 	}
 	ch := make(chan os.Signal, 16)
@@ -38,10 +42,11 @@ func (r *run) forward() (stop func()) {
 }
 
 // pass sends s to the program. On a shared terminal in the foreground the program got
-// ^C and ^\ from the terminal itself; a second copy would look like a second key.
+// ^C, ^\ and ^Z from the terminal itself; a second copy would look like a second key.
 func (r *run) pass(s os.Signal) {
 	sig, ok := s.(unix.Signal)
-	if !ok || r.job.Terminal && (sig == unix.SIGINT || sig == unix.SIGQUIT) && r.term.foreground() {
+	key := sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGTSTP
+	if !ok || r.job.Terminal && key && r.term.foreground() {
 		return
 	}
 	r.signal(sig)

@@ -1,7 +1,11 @@
 package supervise
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/spawn"
 )
 
 // terminal remembers the state of the caller's terminal, so that a program that ends
@@ -12,24 +16,33 @@ type terminal struct {
 	group int
 }
 
-// save remembers the terminal behind the standard descriptors, if there is one.
+// save remembers the controlling terminal: the one behind a standard descriptor, else
+// /dev/tty, which also sends its signals to a program whose output goes elsewhere.
 func (t *terminal) save() {
 	for _, fd := range []int{0, 1, 2} {
-		attrs, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-		if err != nil {
-			continue
-		}
-		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-		if err != nil {
-			continue // a terminal, but not the controlling one
-		}
-		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
-		if err != nil {
+		if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3); err == nil && t.use(dup) {
 			return
 		}
-		t.fd, t.attrs, t.group = dup, *attrs, group
-		return
 	}
+	if fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
+		t.use(fd)
+	}
+}
+
+// use takes fd, or closes it if it is not the controlling terminal.
+func (t *terminal) use(fd int) bool {
+	attrs, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		unix.Close(fd)
+		return false
+	}
+	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	if err != nil {
+		unix.Close(fd)
+		return false
+	}
+	t.fd, t.attrs, t.group = fd, *attrs, group
+	return true
 }
 
 // foreground reports whether the terminal's signals go to our own process group.
@@ -41,19 +54,23 @@ func (t *terminal) foreground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// restore puts back what the program left changed. Only if the foreground was ours:
-// a background job must not touch the terminal. SIGTTOU is blocked on this thread,
-// not ignored, because an ignored signal is inherited (tcsetpgrp(3)).
+// restore puts back what the program left changed, if the terminal is still this job's: the
+// foreground is our own group, or one that the program made and that died with it. A
+// group that lives is the shell's or another job's, and its terminal is not touched.
+// SIGTTOU is blocked on this thread, not ignored, because an ignored signal is inherited
+// (tcsetpgrp(3)).
 func (t *terminal) restore() {
 	if t.fd == 0 {
 		return
 	}
 	defer unix.Close(t.fd)
-	if t.group != unix.Getpgrp() {
+	now, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	stolen := err == nil && now != t.group && now > 1 && errors.Is(unix.Kill(-now, 0), unix.ESRCH)
+	if err != nil || t.group != unix.Getpgrp() || now != t.group && !stolen {
 		return
 	}
 	t.quietly(func() {
-		if now, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP); err == nil && now != t.group {
+		if stolen {
 			_ = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.group)
 		}
 		if now, err := unix.IoctlGetTermios(t.fd, unix.TCGETS); err == nil && *now != t.attrs {
@@ -63,9 +80,10 @@ func (t *terminal) restore() {
 	t.fd = 0
 }
 
-// stopWithChild stops this process like the program was stopped, and lets the program
-// go on when the shell continues us.
-func (t *terminal) stopWithChild(pidfd int) {
+// stopWithChild stops this process as the program was stopped, and lets the program go on
+// when the shell continues us. A shell continues the whole group: then the program goes
+// on already, and a second SIGCONT could undo the next stop.
+func (t *terminal) stopWithChild(child *spawn.Child) {
 	if t.fd == 0 {
 		return
 	}
@@ -73,14 +91,23 @@ func (t *terminal) stopWithChild(pidfd int) {
 	if err != nil {
 		return
 	}
-	t.quietly(func() { _ = unix.IoctlSetTermios(t.fd, unix.TCSETSW, &t.attrs) })
-	_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
+	t.quietly(func() {
+		if t.foreground() {
+			_ = unix.IoctlSetTermios(t.fd, unix.TCSETSW, &t.attrs)
+		}
+	})
+	// To this thread, so that it does not run on while another one takes the signal.
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP)
 	t.quietly(func() {
 		if t.foreground() {
 			_ = unix.IoctlSetTermios(t.fd, unix.TCSETSW, attrs)
 		}
 	})
-	_ = unix.PidfdSendSignal(pidfd, unix.SIGCONT, nil, 0)
+	// Any news since its stop, which was consumed: it went on, or went on and stopped again.
+	var info siginfo
+	if waitid(unix.P_PID, child.PID, &info, unix.WCONTINUED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT) != nil || info.pid == 0 {
+		_ = unix.PidfdSendSignal(child.PidFD, unix.SIGCONT, nil, 0)
+	}
 }
 
 // quietly runs f with SIGTTOU blocked on the calling thread, which is locked.

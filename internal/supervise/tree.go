@@ -22,19 +22,23 @@ const (
 // endTree kills every descendant and reaps it. The program has been reaped. It returns
 // who is left.
 func (r *run) endTree() []Survivor {
-	deadline := time.Now().Add(endWait)
+	deadline := time.Now().Add(r.patience)
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		if r.job.Spawn.Cgroup > 0 {
 			killCgroup(r.job.Spawn.Cgroup)
 		}
-		if !reapAll() {
+		if !r.reapAll() {
 			return nil
 		}
-		for _, p := range descendants(os.Getpid()) {
+		left := r.descendants()
+		if len(left) == 0 && len(r.before) > 0 {
+			return nil // the children that are left are not the program's
+		}
+		for _, p := range left {
 			p.signal(unix.SIGKILL)
 		}
 		if time.Now().After(deadline) {
-			return survivors()
+			return r.survivors()
 		}
 		time.Sleep(pause)
 	}
@@ -43,7 +47,7 @@ func (r *run) endTree() []Survivor {
 // reapAll waits for every child that has ended and reports whether any is left. As a
 // subreaper this process is the parent of every orphan of the tree, so no child means no
 // tree (wait4(2), ECHILD).
-func reapAll() (left bool) {
+func (r *run) reapAll() (left bool) {
 	for {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		switch {
@@ -52,14 +56,44 @@ func reapAll() (left bool) {
 			return false
 		case pid == 0:
 			return true
+		default:
+			r.forget(pid)
 		}
 	}
 }
 
+// reap takes one ended child away.
+func (r *run) reap(pid int) {
+	if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && got == pid {
+		r.forget(pid)
+	}
+}
+
+// forget is called for a reaped child: its number may be given to another process.
+func (r *run) forget(pid int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.before, pid)
+}
+
+// noteChildren remembers the children that this process has before it starts anything: a
+// shell may have made them, for a process substitution, and become brainbox then
+// (execve(2) keeps them). They are not the program's.
+func (r *run) noteChildren() {
+	var info siginfo
+	if errors.Is(waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT), unix.ECHILD) {
+		return
+	}
+	r.before = map[int]bool{}
+	for _, pid := range r.list(os.Getpid()) {
+		r.before[pid] = true
+	}
+}
+
 // survivors lists what still runs.
-func survivors() []Survivor {
+func (r *run) survivors() []Survivor {
 	var left []Survivor
-	for _, p := range descendants(os.Getpid()) {
+	for _, p := range r.descendants() {
 		if p.zombie() {
 			continue
 		}
@@ -77,20 +111,26 @@ func survivors() []Survivor {
 // the signal that the number still means the same process.
 type process struct{ pid, parent int }
 
-// descendants lists the processes below pid, parents before their children. The list may
-// be out of date when it returns; callers repeat until nothing is left.
-func descendants(pid int) []process {
+// descendants lists the processes of the tree, parents before their children. The list
+// may be out of date when it returns; callers repeat until nothing is left.
+func (r *run) descendants() []process {
+	self := os.Getpid()
 	var all []process
-	seen := map[int]bool{pid: true}
+	seen := map[int]bool{self: true}
 	add := func(parent int) {
-		for _, child := range children(parent) {
+		for _, child := range r.list(parent) {
 			if !seen[child] && len(all) < maxWalk {
 				seen[child] = true
 				all = append(all, process{pid: child, parent: parent})
 			}
 		}
 	}
-	add(pid)
+	r.mu.Lock()
+	for pid := range r.before {
+		seen[pid] = true
+	}
+	r.mu.Unlock()
+	add(self)
 	for i := 0; i < len(all); i++ {
 		add(all[i].pid)
 	}

@@ -1,0 +1,260 @@
+package supervise
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/spawn"
+)
+
+// patience bounds every wait of these tests; nothing waits that long unless it fails.
+const patience = 30 * time.Second
+
+// spec is one run of a supervisor in a process of its own: Run makes its process a
+// subreaper and waits for every child of it.
+type spec struct {
+	Script      string
+	Args        []string // $1 … of the script
+	Timeout     time.Duration
+	KillAfter   time.Duration
+	Patience    time.Duration // of the end of the tree, if not the usual one
+	OutputLimit int64
+	Relay       [3]bool
+	Sanitize    bool
+	Terminal    bool
+	Session     bool
+	Announce    bool   // print "started" when Run says so
+	Blind       bool   // the kernel shows no list of children
+	Ghost       int    // a process that is listed and cannot be ended
+	Cgroup      string // directory of the run's own cgroup v2
+}
+
+// outcome is what the supervisor's process reports.
+type outcome struct {
+	Result
+	Error     string
+	PeakRSSOf int64 // KiB, of the supervisor itself
+	Children  bool  // it has children left
+}
+
+const specEnv, resultEnv = "SUPERVISE_TEST_SPEC", "SUPERVISE_TEST_RESULT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(shellEnv) != "" { // which starts a supervisor
+		os.Exit(shell())
+	}
+	if n, err := strconv.Atoi(os.Getenv(countEnv)); err == nil {
+		os.Exit(count(n))
+	}
+	if text := os.Getenv(specEnv); text != "" {
+		os.Exit(supervisor(text))
+	}
+	os.Exit(m.Run())
+}
+
+// countEnv makes the test binary a program that prints each signal it gets and ends with
+// status 9 after so many. A shell's trap may run inside another one.
+const countEnv = "SUPERVISE_TEST_COUNT"
+
+const counter = `SUPERVISE_TEST_COUNT=$2 exec "$1"`
+
+func count(n int) int {
+	ch := make(chan os.Signal, 64)
+	signal.Notify(ch, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
+	out := os.Stdout
+	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil && os.Getenv(countEnv+"_TTY") != "" {
+		out = tty
+	}
+	fmt.Fprintln(out, "ready")
+	for i := range n {
+		sig, _ := (<-ch).(syscall.Signal)
+		fmt.Fprintf(out, "got %s %d\n", strings.TrimPrefix(unix.SignalName(sig), "SIG"), i+1)
+	}
+	return 9
+}
+
+// supervisor is the other side of a test.
+func supervisor(text string) int {
+	var s spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	res, err := s.run()
+	out := outcome{}
+	if res != nil {
+		out.Result = *res
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
+		out.PeakRSSOf = ru.Maxrss
+	}
+	_, err = unix.Wait4(-1, nil, unix.WNOHANG, nil)
+	out.Children = !errors.Is(err, unix.ECHILD)
+	b, err := json.Marshal(out)
+	if err == nil {
+		err = os.WriteFile(os.Getenv(resultEnv), b, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	return out.Status
+}
+
+func (s spec) run() (*Result, error) {
+	job := &Job{
+		Spawn: spawn.Request{
+			Path: "/bin/sh", Argv: append([]string{"sh", "-c", s.Script, "sh"}, s.Args...), Env: []string{"PATH=/usr/bin:/bin"},
+			Stdio: [3]int{0, 1, 2}, Umask: 0o22, DieWithParent: true, Session: s.Session, Unconfined: true,
+		},
+		Terminal: s.Terminal, Timeout: s.Timeout, KillAfter: s.KillAfter,
+		OutputLimit: s.OutputLimit, Relay: s.Relay, Sanitize: s.Sanitize,
+	}
+	if s.Cgroup != "" {
+		fd, err := unix.Open(s.Cgroup, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		job.Spawn.Cgroup = fd
+	}
+	if !s.Blind && s.Ghost == 0 {
+		return Run(job, func(int) {
+			to := os.Stdout
+			if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil && s.Terminal {
+				to = tty
+			}
+			if s.Announce {
+				fmt.Fprintln(to, "started")
+			}
+		})
+	}
+	// As Run, with another list of children.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, err
+	}
+	r := &run{job: job, patience: max(s.Patience, time.Millisecond), list: childrenByParent}
+	if s.Ghost != 0 {
+		r.list = func(pid int) []int {
+			if pid == os.Getpid() {
+				return []int{s.Ghost}
+			}
+			return nil
+		}
+	}
+	return r.run(func(int) {})
+}
+
+// running is a supervisor that has been started.
+type running struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *bufio.Reader
+	result string
+}
+
+// command is a supervisor's process, not started yet.
+func command(t *testing.T, s spec) (*exec.Cmd, string) {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := filepath.Join(t.TempDir(), "result")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Env = []string{specEnv + "=" + string(text), resultEnv + "=" + result, "PATH=/usr/bin:/bin"}
+	errs, err := os.OpenFile(result+".stderr", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = errs.Close()
+		if text, err := os.ReadFile(errs.Name()); err == nil && len(text) > 0 && t.Failed() {
+			t.Logf("standard error: %.2000q", text)
+		}
+	})
+	cmd.Stderr = errs
+	return cmd, result
+}
+
+// start starts a supervisor whose standard output is a pipe.
+func start(t *testing.T, s spec) *running {
+	t.Helper()
+	cmd, result := command(t, s)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = w
+	if err := errors.Join(r.SetReadDeadline(time.Now().Add(patience)), cmd.Start(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = r.Close() })
+	return &running{t: t, cmd: cmd, out: bufio.NewReader(r), result: result}
+}
+
+// line reads one line that the program printed.
+func (r *running) line() string {
+	r.t.Helper()
+	text, err := r.out.ReadString('\n')
+	if err != nil {
+		r.t.Fatalf("no line from the program after %q: %v", text, err)
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
+// wait reads what is left of the output and the result.
+func (r *running) wait() (outcome, string) {
+	r.t.Helper()
+	var rest strings.Builder
+	if _, err := r.out.WriteTo(&rest); err != nil {
+		r.t.Fatalf("the output did not end: %v", err)
+	}
+	return r.waited(r.cmd.Wait()), rest.String()
+}
+
+// waited reads the result after the supervisor's process has been waited for.
+func (r *running) waited(err error) outcome {
+	r.t.Helper()
+	var ee *exec.ExitError
+	if err != nil && !errors.As(err, &ee) {
+		r.t.Fatal(err)
+	}
+	text, err := os.ReadFile(r.result)
+	if err != nil {
+		r.t.Fatalf("the supervisor reported nothing: %v, %v", err, r.cmd.ProcessState)
+	}
+	var o outcome
+	if err := json.Unmarshal(text, &o); err != nil {
+		r.t.Fatal(err)
+	}
+	if o.Error != "" {
+		r.t.Fatalf("run: %s", o.Error)
+	}
+	if o.Children && len(o.Survivors) == 0 {
+		r.t.Error("children of the supervisor are left and not reported")
+	}
+	return o
+}
+
+// supervise runs a supervisor to its end.
+func supervise(t *testing.T, s spec) (outcome, string) {
+	t.Helper()
+	return start(t, s).wait()
+}
