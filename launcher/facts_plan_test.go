@@ -144,7 +144,7 @@ func show(p *Plan) string {
 	}
 	l := p.Landlock
 	line("landlock open_tcp=%v connect=%v bind=%v unix_elsewhere=%v degraded=%s", l.OpenTCP, l.ConnectTCP, l.BindTCP, l.ResolveUnixElsewhere, l.Degraded)
-	line("seccomp %+v own=%d none=%v", p.Seccomp, len(p.Filter), p.NoFilter)
+	line("seccomp %+v own=%v none=%v", p.Seccomp, len(p.Filter) > 0, p.NoFilter)
 	for _, x := range p.Limits {
 		line("limit %d %d %d", x.Resource, x.Cur, x.Max)
 	}
