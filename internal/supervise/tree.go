@@ -17,49 +17,79 @@ const (
 	// maxWalk bounds one look at the tree: a program that forks as fast as it is looked at
 	// must not keep the look from ending. What is beyond comes with the next one.
 	maxWalk = 1 << 16
+
+	// maxReap bounds one round of reaping, for the same reason: where every process forks
+	// and exits at once, there is always one more that has ended.
+	maxReap = 256
+
+	// deepRound is how often the whole tree is walked too: a child in an uninterruptible
+	// sleep keeps what is below it.
+	deepRound = 16
 )
 
 // endTree kills every descendant and reaps it. The program has been reaped. It returns
 // who is left.
 func (r *run) endTree() []Survivor {
 	deadline := time.Now().Add(r.patience)
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+	pause := 50 * time.Microsecond
+	for round := 1; ; round++ {
 		if r.job.Spawn.Cgroup > 0 {
 			killCgroup(r.job.Spawn.Cgroup)
 		}
-		if !r.reapAll() {
+		left, more := r.reapSome()
+		if !left {
 			return nil
 		}
-		left := r.descendants()
-		if len(left) == 0 && len(r.before) > 0 {
+		if r.killChildren() == 0 && !more && len(r.before) > 0 {
 			return nil // the children that are left are not the program's
 		}
-		for _, p := range left {
-			p.signal(unix.SIGKILL)
+		if round%deepRound == 0 {
+			for _, p := range r.descendants() {
+				p.signal(unix.SIGKILL)
+			}
 		}
 		if time.Now().After(deadline) {
 			return r.survivors()
 		}
-		time.Sleep(pause)
+		if !more {
+			time.Sleep(pause)
+			pause = min(2*pause, 10*time.Millisecond)
+		}
 	}
 }
 
-// reapAll waits for every child that has ended and reports whether any is left. As a
-// subreaper this process is the parent of every orphan of the tree, so no child means no
-// tree (wait4(2), ECHILD).
-func (r *run) reapAll() (left bool) {
-	for {
+// killChildren kills the children of this process and counts them: whatever was below them
+// comes to it in turn, as the subreaper. Nothing is looked at in between, so that a process
+// which forks and exits at once is met before it has forked. A child keeps its number until
+// the same goroutine reaps it: no other process is hit.
+func (r *run) killChildren() int {
+	killed := 0
+	for _, pid := range r.list(os.Getpid()) {
+		if !r.before[pid] {
+			killed++
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	return killed
+}
+
+// reapSome waits for children that have ended. It reports whether any child is left, and
+// whether more of them may have ended already. As a subreaper this process is the parent
+// of every orphan of the tree, so no child means no tree (wait4(2), ECHILD).
+func (r *run) reapSome() (left, more bool) {
+	for range maxReap {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return false
+			return false, false
 		case pid == 0:
-			return true
+			return true, false
 		default:
 			r.forget(pid)
 		}
 	}
+	return true, true
 }
 
 // reap takes one ended child away.
