@@ -1,9 +1,6 @@
 package launcher
 
 import (
-	"io/fs"
-	"os"
-
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/sys"
@@ -48,26 +45,4 @@ func stale(fd int) bool {
 	var now unix.Timespec
 	return unix.Fstat(fd, &st) == nil && unix.ClockGettime(unix.CLOCK_REALTIME, &now) == nil &&
 		now.Sec-st.Mtim.Sec > staleAfter
-}
-
-// removeTree removes name in the folder dir with everything below it, read-only folders
-// included (the module cache of go is made of them). dir itself is brainbox's own; below
-// it a program may have left anything, or even still be running, so everything is done
-// through one held descriptor from which no link leads out (os.Root).
-func removeTree(dir, name string) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	if root.RemoveAll(name) == nil {
-		return
-	}
-	_ = fs.WalkDir(root.FS(), name, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			_ = root.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = root.RemoveAll(name)
 }
