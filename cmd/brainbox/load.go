@@ -140,7 +140,11 @@ func narrow(p *policy.Policy, in policy.Input, place *launcher.Place) (*policy.P
 		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 			return nil, refuse(quote(name)+" is not a regular file", "a project's policy is a regular file, not a link")
 		}
-		text, err := io.ReadAll(io.LimitReader(f, maxPolicy))
+		text, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
+		if err == nil && len(text) > maxPolicy {
+			// What is cut off could be what narrows.
+			err = refuse(quote(name)+" is larger than 1 MiB", "a project's policy is a short text")
+		}
 		if err != nil {
 			return nil, err
 		}
