@@ -87,6 +87,8 @@ type CgroupFact struct {
 type Critical struct {
 	Path string // resolved
 	What string // "the caller's home folder", "brainbox's policy", …
+
+	Whole bool // a part of it counts as well
 }
 
 // IdentityFact is who the program becomes.

@@ -92,16 +92,16 @@ func (h host) facts(p *policy.Policy) *Facts {
 		f.Cwd = h.look(p.Sandbox.Cwd.Abs)
 	}
 	f.Critical = []Critical{
-		{"/", "the root of the file system"},
-		{testHome, "the home folder"},
-		{"/data/home/u", "the home folder"}, // the same, as it resolves
-		{testHome + "/.config/brainbox", "brainbox's configuration"},
-		{testHome + "/.local/state/brainbox", "brainbox's state"},
-		{"/tmp/brainbox-1000", "the private folders of other runs"},
-		{"/opt/bb/bin/brainbox", "the running brainbox"},
-		{"/opt/wrap/brainbox-exec", "the configured exec wrapper"},
-		{"/opt/kill/brainbox-kill", "the configured exec killer"},
-		{"/srv/policies/p.toml", "a policy file in use"},
+		{Path: "/", What: "the root of the file system"},
+		{Path: testHome, What: "the home folder"},
+		{Path: "/data/home/u", What: "the home folder"}, // the same, as it resolves
+		{Path: testHome + "/.config/brainbox", What: "brainbox's configuration", Whole: true},
+		{Path: testHome + "/.local/state/brainbox", What: "brainbox's state", Whole: true},
+		{Path: "/tmp/brainbox-1000", What: "the private folders of other runs", Whole: true},
+		{Path: "/opt/bb/bin/brainbox", What: "the running brainbox"},
+		{Path: "/opt/wrap/brainbox-exec", What: "the configured exec wrapper"},
+		{Path: "/opt/kill/brainbox-kill", What: "the configured exec killer"},
+		{Path: "/srv/policies/p.toml", What: "a policy file in use"},
 	}
 	if len(h.command) > 0 {
 		f.File = "/usr/bin/" + h.command[0]

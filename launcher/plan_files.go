@@ -82,12 +82,24 @@ func (d *planner) grant(c *Clause, i int) {
 		d.mounts(&e, w, p)
 		if p.Target != w.Abs {
 			e.Note = firstOf(e.Note, "leads to "+quotePath(p.Target))
+			d.leadsOut(w, p)
 		}
 	}
 	c.Entries = append(c.Entries, e)
 	c.State = worst(c.State, e.State)
 	if e.State == StateEnforced {
 		d.rule(i)
+	}
+}
+
+// leadsOut tells, at the start and not only in check, that a name inside the checkout gave
+// the right to write somewhere else: whoever wrote the checkout chose where.
+func (d *planner) leadsOut(w *Want, p *PathFact) {
+	for _, top := range [...]string{d.facts.Place.Git, d.facts.Place.Cwd} {
+		if top != "" && w.Right.Writes() && !w.Always && policy.Below(w.Abs, top) && !policy.Below(p.Target, top) {
+			d.plan.Notes = append(d.plan.Notes, "the write grant "+quotePath(w.Text)+" is a link out of "+quotePath(top)+": it opens "+quotePath(p.Target))
+			return
+		}
 	}
 }
 
@@ -105,8 +117,11 @@ func (d *planner) critical(c *Clause, e *Entry, w *Want, p *PathFact) {
 		}
 	}
 	for _, k := range d.facts.Critical {
-		if policy.Below(k.Path, p.Target) {
+		if policy.Below(k.Path, p.Target) || k.Whole && policy.Below(p.Target, k.Path) {
 			e.State, e.Note = StateRefused, "a write grant that holds "+k.What+" ("+quotePath(k.Path)+")"
+			if !policy.Below(k.Path, p.Target) {
+				e.Note = "a write grant inside " + k.What + " (" + quotePath(k.Path) + ")"
+			}
 			c.mistaken = true
 			c.Route = "grant a folder that does not hold it; --no-protect " + quotePath(w.Text) + " insists"
 			return

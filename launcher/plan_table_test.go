@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,9 @@ func TestCriticalWriteGrants(t *testing.T) {
 			"/home/u/.config/brainbox":      "brainbox's configuration",
 			"/home/u/.local/state/brainbox": "brainbox's state",
 			"/tmp":                          "the private folders of other runs",
+			"/tmp/brainbox-1000/another":    "inside the private folders of other runs",
+			"/home/u/.config/brainbox/p":    "inside brainbox's configuration",
+			"/link-to-a-kept-home":          "inside brainbox's state",
 			"/opt/bb/bin":                   "the running brainbox",
 			"/opt/bb/bin/brainbox":          "the running brainbox",
 			"/opt/wrap":                     "the configured exec wrapper",
@@ -106,7 +110,9 @@ func TestCriticalWriteGrants(t *testing.T) {
 			"/link-to-home":                 "the home folder",
 		} {
 			t.Run(right+" "+path, func(t *testing.T) {
-				h := host{abi: 7, uid: 1000, links: map[string]string{"/link-to-home": testHome}}
+				h := host{abi: 7, uid: 1000, links: map[string]string{
+					"/link-to-home": testHome, "/link-to-a-kept-home": testHome + "/.local/state/brainbox/home/1",
+				}}
 				// Accepting the clause as open must not accept the mistake.
 				text := fmt.Sprintf("[filesystem]\n%s = [%q]\n[sandbox]\ndegraded = [\"files\"]\n", right, path)
 				p := planOf(t, h, text)
@@ -164,5 +170,21 @@ func TestMistakesCannotBeAccepted(t *testing.T) {
 	}
 	if p := planOf(t, host{abi: 2, uid: 1000}, "[sandbox]\ndegraded = [\"files\", \"ipc\"]\n"); p.Refusal != nil { // positive control
 		t.Errorf("abi 2 with files and ipc accepted: %+v", p.Refusal)
+	}
+}
+
+// A name in the checkout that leads out of it is told at the start: the checkout chose it.
+func TestWriteGrantsThatLeadOutAreTold(t *testing.T) {
+	for target, want := range map[string]bool{
+		"/home/u/documents": true, "/home/u/co-beside": true, testCwd + "/elsewhere": false, testCwd + "/target": false,
+	} {
+		for right, writes := range map[string]bool{"write": true, "write_exec": true, "read": false} {
+			h := host{abi: 7, uid: 1000, links: map[string]string{testCwd + "/target": target}}
+			p := planOf(t, h, fmt.Sprintf("[filesystem]\n%s = [\"./target\"]\n", right))
+			got := slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "opens "+quotePath(target)) })
+			if got != (want && writes) {
+				t.Errorf("%s leads to %s: told %v\n%q", right, target, got, p.Notes)
+			}
+		}
 	}
 }

@@ -113,24 +113,25 @@ func ownTerminal() string {
 // as it resolves.
 func critical(p *policy.Policy, pl *Place, exec bool) []Critical {
 	var list []Critical
-	add := func(path, what string) {
+	note := func(path, what string, whole bool) {
 		if path == "" {
 			return
 		}
-		list = append(list, Critical{path, what})
+		list = append(list, Critical{path, what, whole})
 		if r := resolved(path); r != path {
-			list = append(list, Critical{r, what})
+			list = append(list, Critical{r, what, whole})
 		}
 	}
-	list = append(list, Critical{"/", "the root of the file system"})
+	add := func(path, what string) { note(path, what, false) }
+	list = append(list, Critical{Path: "/", What: "the root of the file system"})
 	add(pl.Home, "the home folder")
 	if home := lookup(pl.environ, "HOME"); filepath.IsAbs(home) {
 		add(filepath.Clean(home), "the home folder") // below sudo(8) it is the caller's, not root's
 	}
-	add(pl.ConfigDir(), "brainbox's configuration")
-	add(pl.StateDir(), "brainbox's state")
+	note(pl.ConfigDir(), "brainbox's configuration", true)
+	note(pl.StateDir(), "brainbox's state", true)
 	if !exec { // a wrapper's folders are elsewhere, and the caller's TMPDIR may be the program's
-		add(runsDir(pl), "the private folders of other runs")
+		note(runsDir(pl), "the private folders of other runs", true)
 	}
 	if exe, err := os.Readlink("/proc/self/exe"); err == nil {
 		add(exe, "the running brainbox")

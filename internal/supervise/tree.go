@@ -61,16 +61,20 @@ func (r *run) endTree() []Survivor {
 // killChildren kills the children of this process and counts them: whatever was below them
 // comes to it in turn, as the subreaper. Nothing is looked at in between, so that a process
 // which forks and exits at once is met before it has forked. A child keeps its number until
-// the same goroutine reaps it: no other process is hit.
+// the same goroutine reaps it, so what waitid(2) knows as a child is the right one.
 func (r *run) killChildren() int {
-	killed := 0
+	found := 0
 	for _, pid := range r.list(os.Getpid()) {
-		if !r.before[pid] {
-			killed++
+		if r.before[pid] {
+			continue
+		}
+		found++
+		var info siginfo
+		if waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT) == nil {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
-	return killed
+	return found
 }
 
 // reapSome waits for children that have ended. It reports whether any child is left, and
