@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -124,7 +125,9 @@ func (f *Facts) observeExec(p *policy.Policy) {
 		return unix.Fstat(tmp.fd, &st) == nil && tmp.Dir && int(st.Uid) == uid && st.Mode&0o077 == 0 &&
 			!slices.ContainsFunc(f.Critical, func(c Critical) bool { return policy.Below(c.Path, tmp.Target) })
 	}
-	if tmp.Err == nil && private() {
+	// A link on the way may be the work of an earlier program of the same user, who owns
+	// other folders that are closed to others: his keys.
+	if tmp.Err == nil && tmp.Target == filepath.Clean(dir) && private() {
 		f.CallerTmp = tmp
 		return
 	}
