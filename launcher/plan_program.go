@@ -108,6 +108,8 @@ func (d *planner) command() {
 	}
 	name := strconv.Quote(f.Command[0])
 	switch {
+	case errors.Is(f.FileErr, fs.ErrNotExist) && strings.Contains(f.Command[0], "/"):
+		d.refuse(&Refusal{Status: StatusNotFound, Message: name + ": " + errText(f.FileErr)})
 	case errors.Is(f.FileErr, fs.ErrNotExist):
 		d.refuse(&Refusal{Status: StatusNotFound, Message: name + ": command not found", Hint: "looked for it in " + f.Path})
 	case f.FileErr != nil:

@@ -142,13 +142,8 @@ func critical(p *policy.Policy, pl *Place, exec bool) []Critical {
 	}
 	add(lookup(pl.environ, "BRAIN_UI_EXEC_WRAPPER"), "the configured exec wrapper")
 	add(lookup(pl.environ, "BRAIN_UI_EXEC_KILLER"), "the configured exec killer")
-	seen := ""
-	for _, s := range p.Sources {
-		if s.Kind != policy.KindFile && s.Kind != policy.KindExec || s.Name == seen {
-			continue
-		}
-		seen = s.Name
-		if abs, err := filepath.Abs(s.Name); err == nil {
+	for _, name := range p.Files {
+		if abs, err := filepath.Abs(name); err == nil {
 			add(abs, "a policy file in use")
 		}
 	}

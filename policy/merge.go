@@ -187,6 +187,9 @@ func (m *merger) load(l *Layer, ext Item[string], chain []string) (*Layer, error
 
 // add merges one layer whose extended files are merged.
 func (m *merger) add(l *Layer, from reach, extended bool) error {
+	if l.Kind == KindFile || l.Kind == KindExec {
+		m.out.Files = append(m.out.Files, l.Name)
+	}
 	base := len(m.out.Sources)
 	m.out.Sources = append(m.out.Sources, l.Policy.Sources...)
 	for range l.Policy.Sources {

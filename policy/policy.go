@@ -212,6 +212,7 @@ type Policy struct {
 	Sandbox Sandbox
 	Gate    Gate
 	Bridge  Bridge
+	Files   []string // the operator's files that were read, whether or not a value of theirs is left
 	Notes   []string // what was set aside on the way, one sentence each (degraded in an extended file)
 
 	// Optional names the clauses that a built-in profile may go without. A
