@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -197,6 +198,18 @@ func (f *formatter) process() {
 	})
 }
 
+// mayBeOpen lists what the operator accepts as open, and what a profile may go without:
+// in a file of its own the merged policy starts where this one does.
+func (p *Policy) mayBeOpen() []Item[string] {
+	list := slices.Clone(p.Sandbox.Degraded)
+	for _, o := range p.Optional {
+		if !slices.ContainsFunc(list, func(i Item[string]) bool { return i.V == o.V }) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 func (f *formatter) sandbox() {
 	f.table = "sandbox"
 	s := &f.p.Sandbox
@@ -207,7 +220,7 @@ func (f *formatter) sandbox() {
 		}
 		return quote(h.Kind)
 	})
-	formatItems(f, "degraded", s.Degraded, quote)
+	formatItems(f, "degraded", f.p.mayBeOpen(), quote)
 	formatValue(f, "identity", s.Identity, func(id Identity) string {
 		groups := make([]string, len(id.Groups))
 		for i, g := range id.Groups {

@@ -16,6 +16,7 @@ import (
 func meaning(p *Policy) *Policy {
 	c := clone(p)
 	c.eachSource(func(i *int) { *i = 0 })
+	c.Sandbox.Degraded = c.mayBeOpen()
 	c.Sources, c.Files, c.Notes, c.Optional = nil, nil, nil, nil
 	plain := func(p *Path) { p.Text, p.Literal, p.Optional, p.Source = "", false, false, 0 }
 	var grants []Grant
