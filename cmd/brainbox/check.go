@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func checkAction(status *int) cli.ActionFunc {
 			_, facts, p, err = plan(c, c.Args().Slice())
 		}
 		if err != nil {
-			return err
+			return asRefused(err)
 		}
 		defer facts.Close()
 		if c.Bool("tree") {
@@ -40,6 +41,17 @@ func checkAction(status *int) cli.ActionFunc {
 		}
 		return nil
 	}
+}
+
+// asRefused gives an error of the wrapper's, whose status is 126, the one of check.
+func asRefused(err error) error {
+	var r *launcher.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	again := *r
+	again.Status = launcher.StatusRefused
+	return &again
 }
 
 // printPlan shows a plan to a person: one line a clause, one a noteworthy entry.

@@ -29,11 +29,19 @@ func passed(flags []string) ([]spawn.Pass, error) {
 	return list, nil
 }
 
+// inherited reports whether a descriptor came from the caller: what this process opened
+// itself is close-on-exec, and what survived execve(2) is not. The runtime and the held
+// paths of the plan have numbers too.
+func inherited(fd int) bool {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	return err == nil && flags&unix.FD_CLOEXEC == 0
+}
+
 // unpassable says why a descriptor cannot be passed, "" if it can.
 func unpassable(fd int, write bool) string {
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return "it is not open"
+	if !inherited(fd) || unix.Fstat(fd, &st) != nil {
+		return "it is not open, or it is brainbox's own"
 	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil || flags&unix.O_PATH != 0 {

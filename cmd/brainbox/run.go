@@ -42,14 +42,16 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 		return 0, err
 	}
 	defer facts.Close()
-	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(pid int) { lines.started(plan, pid) }}
+	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(pid int) {
+		lines.started(plan, pid)
+		tell(c, plan) // not before: the last steps of a start can still refuse
+	}}
 	if opt.Pass, err = passed(c.StringSlice("pass-fd")); err != nil {
 		return 0, err
 	}
 	if plan.Refusal != nil {
 		return 0, plan.Refusal
 	}
-	tell(c, plan)
 	res, err := plan.Run(facts, opt)
 	if err != nil {
 		return 0, err

@@ -34,7 +34,7 @@ func openStatus(flag string) (*statusLines, error) {
 		return nil, refuse("--status-fd "+quote(flag)+" is no descriptor from 3 on", "brainbox run --status-fd 3 … 3>status.json")
 	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if err != nil {
+	if err != nil || !inherited(fd) {
 		return nil, refuse("--status-fd "+flag+": it is not open", "brainbox run --status-fd 3 … 3>status.json")
 	}
 	unix.CloseOnExec(fd)
