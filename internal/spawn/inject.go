@@ -17,6 +17,15 @@ func (in *injection) into(calls []call) {
 	}
 }
 
+// injected is what fails: what a test asked for, or what a build for tests reads from the
+// environment.
+func (r *Request) injected() *injection {
+	if r.inject != nil {
+		return r.inject
+	}
+	return envInjection()
+}
+
 // Inject returns a copy of r in which the first call of step fails with ENOSYS; for
 // tests of what a failed step leaves behind. A step that r does not have is not
 // added.

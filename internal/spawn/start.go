@@ -46,7 +46,7 @@ func Start(r *Request) (*Child, error) {
 		unix.Close(pipe[1])
 		return nil, err
 	}
-	r.inject.into(j.calls)
+	r.injected().into(j.calls)
 
 	child := &Child{PidFD: -1}
 	errno := child.clone(j, report, r.Cgroup)
