@@ -18,6 +18,9 @@ type plan struct {
 			Value  string `json:"value"`
 			Path   string `json:"path"`
 			Target string `json:"target"`
+			Right  string `json:"right"`
+			State  string `json:"state"`
+			Note   string `json:"note"`
 		} `json:"entries"`
 	} `json:"clauses"`
 }
