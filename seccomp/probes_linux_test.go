@@ -61,6 +61,7 @@ func kernelProbes() []probe {
 		{"NS-02", "unshare", []uintptr{unix.CLONE_NEWUTS | high}, eperm},
 		{"NS-02", "unshare", []uintptr{unix.CLONE_SYSVSEM}, free}, // CLONE_FILES would hurt the Go runtime
 		{"NS-02", "clone", []uintptr{unix.CLONE_NEWPID | unix.CLONE_THREAD}, eperm},
+		{"CLONE_PARENT", "clone", []uintptr{unix.CLONE_PARENT | unix.CLONE_THREAD}, eperm},
 		{"NS-03", "clone3", []uintptr{0, 0}, enosys},
 		{"NS-04", "setns", []uintptr{bad, 0}, eperm},
 		{"NS-05", "mount", []uintptr{1, 1, 1, 0, 0}, eperm},

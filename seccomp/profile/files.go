@@ -100,6 +100,10 @@ func fileGroups() []Group {
 	}, {
 		Name: "openat2 of root", Calls: []string{"openat2"}, rules: openat2Rules,
 		Does: "allowed; with KeepsRoot ENOSYS", Why: "its mode lies in memory, where a filter can not look",
+	}, {
+		Name: "leases of root", Calls: []string{"fcntl"}, rules: leaseRules,
+		Does: "allowed; with KeepsRoot EPERM for F_SETLEASE and F_NOTIFY",
+		Why:  "a lease on a file of the system, which root may take by reading it, holds up whoever writes there",
 	}}
 }
 
@@ -163,6 +167,19 @@ func creatRules(calls []string, o seccomp.Options) []specs.LinuxSyscall {
 		return always(allow)(calls, o)
 	}
 	return bitRules(calls, 1, setID, eperm)
+}
+
+// The commands of fcntl(2) that reach past the program's own descriptors.
+const (
+	setLease  = 1024
+	dirNotify = 1026
+)
+
+func leaseRules(calls []string, o seccomp.Options) []specs.LinuxSyscall {
+	if !o.KeepsRoot {
+		return always(allow)(calls, o)
+	}
+	return valueRules(calls, 1, 1<<32-1, []uint32{setLease, dirNotify}, eperm, allow)
 }
 
 func openat2Rules(calls []string, o seccomp.Options) []specs.LinuxSyscall {

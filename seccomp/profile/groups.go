@@ -28,6 +28,9 @@ func namespaces(o seccomp.Options) bool { return o.Namespaces }
 const (
 	newNamespaces = 0x7e020000
 	newTime       = 0x80
+
+	// cloneParent makes the caller's parent the parent of the new process.
+	cloneParent = 0x8000
 )
 
 // kernelGroups is what only an administrator needs, and what opens kernel code
@@ -37,9 +40,10 @@ func kernelGroups() []Group {
 		Name: "new clone", Calls: []string{"clone3"}, Does: "ENOSYS", rules: always(enosys),
 		Why: "its flags lie in memory, where a filter can not look; libraries fall back to clone",
 	}, {
-		Name: "new namespaces by clone", Calls: []string{"clone"}, rules: anyBit(0, newNamespaces),
-		Does: "EPERM with any CLONE_NEW flag",
-		Why:  "a user namespace opens mounts, chroot and netfilter, which Landlock does not stop",
+		Name: "new namespaces by clone", Calls: []string{"clone"}, rules: anyBit(0, newNamespaces|cloneParent),
+		Does: "EPERM with any CLONE_NEW flag, and with CLONE_PARENT",
+		Why: "a user namespace opens mounts, chroot and netfilter, which Landlock does not stop; " +
+			"children of the supervisor, or of a wrapper's host, would not be the program's",
 	}, {
 		Name: "new namespaces by unshare", Calls: []string{"unshare"}, rules: anyBit(0, newNamespaces|newTime),
 		Does: "EPERM with any CLONE_NEW flag", Why: "as clone; CLONE_FS and CLONE_FILES stay",
