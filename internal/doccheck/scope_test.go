@@ -49,14 +49,10 @@ func declared(id string) string {
 		return "open: tree"
 	case "esc/FS-02":
 		return "the working directory is set by the start"
-	case "esc/FS-15":
-		return "open: files (a whiteout leaves a device 0:0, which cannot be opened)"
 	case "esc/FS-21":
 		return "open: files (`check --tree` lists it)"
 	case "esc/FS-28", "esc/FS-29":
 		return "no-exec is no boundary: the program runs, as confined as before"
-	case "esc/FS-30":
-		return "open: files (`check --tree` lists it)"
 	case "esc/FS-41":
 		return "io_uring is refused as a whole: SC-05"
 	case "esc/IN-07":
@@ -75,8 +71,6 @@ func declared(id string) string {
 		return "opened once, both spellings shown: `launcher/plan_golden_test.go` `TestPlanIsGolden`"
 	case "esc/LA-11":
 		return "`internal/spawn/spawn_test.go` `TestSelfTestCatchesWhatIsNotRefused`"
-	case "esc/LA-17":
-		return "not tested: `why` answers from the plan; its answers are not compared with the kernel"
 	case "esc/LA-19":
 		return "`integration/inherit_test.go` `TestInheritedState`, `seccomp/effects_linux_test.go` `TestFilterStatus`"
 	case "bg/A19":
