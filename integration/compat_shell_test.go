@@ -75,7 +75,7 @@ func TestCompatShell(t *testing.T) {
 			nohup sh -c 'echo kept' >out 2>/dev/null; cat out
 			nice -n 5 nice; env -i A=1 env; stdbuf -oL echo line; (sleep 0.05; echo late) & wait;
 			tail -n +1 -f README --pid=$! | cat; setsid -w sh -c 'echo session'
-			kill -l 15; sh -c 'kill -9 $$' || echo $?; whoami >/dev/null; id -u >/dev/null; groups >/dev/null;
+			kill -l 15; sh -c 'kill -9 $$' || echo $?; id -u >/dev/null;
 			uname -s; chrt -p $$ >/dev/null; ionice >/dev/null; flock lock echo locked`,
 		},
 		{
