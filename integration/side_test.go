@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +48,10 @@ func (s *syncBuffer) String() string {
 func environ(t testing.TB, extra ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	env := os.Environ()
+	// What make(1) tells its children is not for the makes of these tests.
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "MAKE") || strings.HasPrefix(kv, "MFLAGS=")
+	})
 	for _, name := range []string{"CONFIG", "STATE", "CACHE", "DATA"} {
 		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(dir, name))
 	}

@@ -90,7 +90,7 @@ func (c *cgroup) remove() {
 		c.fd = 0
 	}
 	for pause := 50 * time.Microsecond; pause < time.Second; pause *= 2 {
-		if err := os.Remove(c.dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+		if err := unix.Rmdir(c.dir); err == nil || errors.Is(err, unix.ENOENT) {
 			return
 		}
 		time.Sleep(pause)

@@ -26,11 +26,13 @@ type Request struct {
 // an entry of the policy is in the facts and decided by [NewPlan].
 func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	f := &Facts{Place: pl, Command: req.Command, Environ: pl.environ}
-	name, err := newRunName()
-	if err != nil {
-		return nil, err
+	if !req.Exec {
+		name, err := newRunName()
+		if err != nil {
+			return nil, err
+		}
+		f.RunDir = runsDir(pl) + "/" + name
 	}
-	f.RunDir = runsDir(pl) + "/" + name
 	f.Landlock, f.LandlockErr = landlock.Probe()
 	f.observeProcess()
 	f.Wants = wants(p, pl)

@@ -32,16 +32,13 @@ type session struct {
 	cgroup  *cgroup
 	ruleset int
 	home    int // the private home; the run's own or a kept one
-	swept   chan struct{}
 }
 
-// started does what need not be done before the program runs.
+// started does what need not be done before the program runs. The end of the run does not
+// wait for it either: what is left half removed is still dead to the next start.
 func (s *session) started() {
-	s.swept = make(chan struct{})
-	go func() {
-		sweep(filepath.Dir(s.dir.path), s.facts.Cgroup.Dir)
-		close(s.swept)
-	}()
+	dir, groups := filepath.Dir(s.dir.path), s.facts.Cgroup.Dir
+	go sweep(dir, groups)
 }
 
 // Run carries the plan out: it makes the private folders, starts the program, waits for
@@ -194,9 +191,6 @@ func (s *session) buildRuleset() (int, error) {
 
 // close gives everything back, whatever was made.
 func (s *session) close() {
-	if s.swept != nil {
-		<-s.swept
-	}
 	if s.ruleset > 0 {
 		unix.Close(s.ruleset)
 	}

@@ -33,12 +33,12 @@ func (r *run) endTree() []Survivor {
 	deadline := time.Now().Add(r.patience)
 	pause := 50 * time.Microsecond
 	for round := 1; ; round++ {
-		if r.job.Spawn.Cgroup > 0 {
-			killCgroup(r.job.Spawn.Cgroup)
-		}
 		left, more := r.reapSome()
 		if !left {
 			return nil
+		}
+		if r.job.Spawn.Cgroup > 0 {
+			killCgroup(r.job.Spawn.Cgroup)
 		}
 		if r.killChildren() == 0 && !more && len(r.before) > 0 {
 			return nil // the children that are left are not the program's
