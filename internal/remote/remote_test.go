@@ -62,7 +62,9 @@ func received(t *testing.T, change func(*header)) (*supervise.Job, error) {
 	j, got, err := receiveJob(h, b.receive)
 	closeAll(got)
 	_ = unix.Shutdown(b.fd, unix.SHUT_RDWR)
-	<-sent
+	if serr := <-sent; err == nil && serr != nil {
+		t.Errorf("sending: %v", serr)
+	}
 	return j, err
 }
 
