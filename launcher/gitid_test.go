@@ -80,7 +80,7 @@ func FuzzFilterGitConfig(f *testing.F) {
 		"[user]\n\tname = a\n", "[user]\n# x \\\n[alias]\n\tname = !sh\n", "[user]\n\tname = x\\\\\n[alias]\n\temail = y\n",
 		"[user \"a\\\"]\"]\n\tname = b\n", "[user]\n\tname = \"a\\n[alias]\\nx=!sh\"\n", "[core]autocrlf=input;x\n[safe]\ndirectory=*",
 		"[user]\r\nname = \"a\" b \\\r\n c\r\n", "\ufeff[init]\n\tdefaultBranch = m\\\n\n", "[user]\nname=\\", "[user] name = a\rb\n",
-		"[user]\n\tname = a\n[user.x]\n\tname=\n[credential]\nhelper=!x\n", "[us\ner]\nname=a", "[user]\nname = \t\" a \"\t\n", "[]\nname=a",
+		"[user]\n\tname = a\n[user.x]\n\tname=\n[credential]\nhelper=!x\n", "[us\ner]\nname=a", "[user]\nname = yX\x93\t\" a \"\t\n", "[user]\nname = \t\" a \"\t\n", "[]\nname=a",
 	} {
 		f.Add(seed)
 	}
@@ -100,7 +100,10 @@ func FuzzFilterGitConfig(f *testing.F) {
 			if !gitKept(section, name) {
 				t.Errorf("key %q came through from %q:\n%s", key, text, out)
 			}
-			if readable && !strings.Contains("\x00"+strings.Join(theirs, "\x00")+"\x00", "\x00"+item+"\x00") {
+			// git before 2.45 makes a blank of every white space outside of quotes.
+			blank := strings.NewReplacer("\t", " ", "\v", " ", "\f", " ", "\r", " ")
+			all := blank.Replace("\x00" + strings.Join(theirs, "\x00") + "\x00")
+			if readable && !strings.Contains(all, blank.Replace("\x00"+item+"\x00")) {
 				t.Errorf("git reads no %q in %q, but %q", item, text, theirs)
 			}
 		}
