@@ -42,7 +42,8 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	}
 	f.observeCwd(p)
 	f.observeHome(p)
-	f.Mounts = mountPoints(readSmall("/proc/self/mountinfo"))
+	mountinfo := readSmall("/proc/self/mountinfo")
+	f.Mounts = mountPoints(mountinfo)
 	f.Critical = critical(p, pl, req.Exec)
 	if err := f.observeEnv(p); err != nil {
 		f.Close()
@@ -64,7 +65,7 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	}
 	if !req.Exec {
 		f.GitConfig = gitIdentity(pl)
-		f.Cgroup = cgroupFact(p)
+		f.Cgroup = cgroupFact(p, mountinfo)
 	}
 	return f, nil
 }

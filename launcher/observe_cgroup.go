@@ -9,17 +9,19 @@ import (
 	"brainbox/policy"
 )
 
-// cgroupRoot is where the search for a cgroup v2 tree starts; tests build a tree of
-// their own elsewhere.
+// cgroupRoot is where the search for a cgroup v2 tree starts: the texts of
+// /proc/self/mountinfo and /proc/self/cgroup. Tests build a tree of their own elsewhere.
 type cgroupRoot struct{ mountinfo, self string }
 
 // cgroupFact says what cgroup v2 offers the caller, if the policy or the end of the tree
 // could use it.
-func cgroupFact(p *policy.Policy) CgroupFact {
-	return hostCgroup().look(needsControllers(p))
+func cgroupFact(p *policy.Policy, mountinfo string) CgroupFact {
+	return hostCgroup(mountinfo).look(needsControllers(p))
 }
 
-func hostCgroup() cgroupRoot { return cgroupRoot{"/proc/self/mountinfo", "/proc/self/cgroup"} }
+func hostCgroup(mountinfo string) cgroupRoot {
+	return cgroupRoot{mountinfo, readSmall("/proc/self/cgroup")}
+}
 
 // needsControllers lists the controllers that the policy's limits want.
 func needsControllers(p *policy.Policy) []string {
@@ -39,11 +41,11 @@ func needsControllers(p *policy.Policy) []string {
 // look finds the caller's own group in the unified tree (cgroups(7)). A group that he
 // may not write is as good as none.
 func (r cgroupRoot) look(need []string) CgroupFact {
-	mount := r.mount()
+	mount := cgroup2Mount(r.mountinfo)
 	if mount == "" {
 		return CgroupFact{Reason: "no cgroup v2 tree is mounted"}
 	}
-	own := ownCgroup(readSmall(r.self))
+	own := ownCgroup(r.self)
 	if own == "" {
 		return CgroupFact{Reason: "this process is in no cgroup v2 group"}
 	}
@@ -64,20 +66,6 @@ func (r cgroupRoot) look(need []string) CgroupFact {
 	// The root group has no cgroup.kill; its children do.
 	f.Kill = own == "/" || unix.Access(dir+"/cgroup.kill", unix.F_OK) == nil
 	return f
-}
-
-// mount is where the unified tree is mounted. The two usual places are asked first: the
-// kernel writes the whole table of mounts for whoever reads it.
-func (r cgroupRoot) mount() string {
-	if r == hostCgroup() {
-		var st unix.Statfs_t
-		for _, usual := range [...]string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
-			if unix.Statfs(usual, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC {
-				return usual
-			}
-		}
-	}
-	return cgroup2Mount(readSmall(r.mountinfo))
 }
 
 // cgroup2Mount finds the mount point of the unified tree (proc(5), mountinfo).

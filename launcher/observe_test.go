@@ -70,7 +70,7 @@ func fakeCgroup(t *testing.T, self string, files map[string]string) cgroupRoot {
 	for name, text := range files {
 		write(t, top+"/fs/"+name, text)
 	}
-	return cgroupRoot{top + "/mountinfo", top + "/self"}
+	return cgroupRoot{readSmall(top + "/mountinfo"), readSmall(top + "/self")}
 }
 
 func TestCgroupLook(t *testing.T) {
@@ -105,7 +105,7 @@ func TestCgroupLookSaysWhyNot(t *testing.T) {
 	}{
 		"no unified tree":   {none, "no cgroup v2 tree is mounted"},
 		"in version 1 only": {v1, "this process is in no cgroup v2 group"},
-		"no files at all":   {cgroupRoot{"/nonexistent", "/nonexistent"}, "no cgroup v2 tree is mounted"},
+		"no files at all":   {cgroupRoot{}, "no cgroup v2 tree is mounted"},
 	} {
 		if got := c.root.look([]string{"memory"}); got.Dir != "" || got.Reason != c.want {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)

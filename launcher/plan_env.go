@@ -11,7 +11,8 @@ import (
 
 // homeDir and tmpDir are where the program finds its private folders.
 func (f *Facts) homeDir() string {
-	if f.Home.Kind == "run" {
+	// A wrapper keeps one home for each user anyway.
+	if f.Home.Kind == "run" || f.Exec && f.Home.Kind == "keep" {
 		return f.RunDir + "/home"
 	}
 	return f.Home.Dir

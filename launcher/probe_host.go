@@ -82,7 +82,7 @@ func probeUserNamespace() ProbeAnswer {
 }
 
 func probeCgroup() ProbeAnswer {
-	f := hostCgroup().look([]string{"memory", "pids", "cpu"})
+	f := hostCgroup(readSmall("/proc/self/mountinfo")).look([]string{"memory", "pids", "cpu"})
 	a := ProbeAnswer{Name: "cgroup v2", Available: f.Dir != "", Detail: f.Dir}
 	if !a.Available {
 		a.Detail, a.Layer, a.Route = f.Reason, "administrator", "systemd-run --user --scope -p Delegate=yes brainbox …"
