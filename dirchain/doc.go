@@ -1,0 +1,48 @@
+// Package dirchain performs file effects on behalf of a program that may not
+// perform them itself, through directory descriptors that were opened once.
+//
+//	root, err := dirchain.OpenRoot("/srv/checkout", dirchain.Options{Protect: []string{".git"}})
+//	...
+//	defer root.Close()
+//	got, err := root.Write(ctx, "src/main.go", dirchain.WriteRequest{
+//		Mode:    dirchain.Replace,
+//		Base:    &base, // what the caller has read
+//		Content: bytes.NewReader(text),
+//	})
+//
+// A [Root] is one directory, remembered by device, inode and mount. Every path
+// given to it is relative, is checked by [SplitPath] before the first system
+// call, and is walked one component at a time beneath the root: no symbolic
+// link, no magic link, no mount point and no ".." is followed, whoever exchanges
+// what meanwhile. Every directory of the walk stays open until the effect is
+// done, and what is visible under the same names is compared with what is held
+// before and after the effect. What is not a regular file is never opened.
+//
+// A file is replaced by renaming a complete new one over it, so a crash at any
+// point leaves the old file or the new one. Errors are [*Error]; what they mean
+// is one of the sentinels of this package or of io/fs.
+//
+// # Concurrency
+//
+// A Root may be used by any number of goroutines. Two writes to the same file
+// with a base hash: exactly one succeeds, the other is [ErrStale].
+//
+// # Limits
+//
+// The file system is the arbiter between processes: a program that may write to
+// the root's files itself, outside this package, can still change them between
+// the last look and the effect; it cannot make the effect land anywhere else.
+//
+// Mode and POSIX access list of a replaced file are taken over, and its owner
+// where the caller may give it away. Extended attributes, file flags and the
+// birth time are not.
+//
+// After a crash of this process, or of the machine, one file named
+// ".brainbox-<16 hex digits>.tmp" may be left beside the target.
+//
+// The walk needs read and search permission on every directory beneath the root.
+// Writing is refused on file systems whose names or inode numbers do not identify
+// a file ([ErrFilesystem]). Linux 4.7 or later; openat2(2) (Linux 5.6) and
+// statx(2) with mount ids (Linux 5.8) are used where they are to be had, and
+// replaced by calls of the same strength, never by a plain path.
+package dirchain

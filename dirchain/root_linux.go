@@ -1,0 +1,191 @@
+package dirchain
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options of a root. The zero value is the strictest.
+type Options struct {
+	// Protect names places beneath the root that no operation may change, create,
+	// move or remove, nor anything in them: relative paths as [SplitPath] takes
+	// them, existing or not. They are compared by name and, where they exist, by
+	// identity. Each costs two system calls an operation.
+	Protect []string
+	// MaxFile is the most bytes of a file that is written, or read to know its
+	// hash. 0 means [DefaultMaxFile].
+	MaxFile int64
+	// SkipSync leaves out fsync: after a power cut a write that was reported as
+	// done may be lost, or the file empty.
+	SkipSync bool
+	// NoOpenat2 walks with openat(2) as on kernels before Linux 5.6. It is not weaker.
+	NoOpenat2 bool
+}
+
+// DefaultMaxFile is the limit of a file in bytes when [Options] names none.
+const DefaultMaxFile = 64 << 20
+
+// Root is one directory, opened once. Use [OpenRoot] or [NewRoot].
+type Root struct {
+	calls
+	fd      int
+	id      Identity
+	path    string // "" when only a descriptor is known
+	opts    Options
+	old     bool  // without openat2
+	kind    error // why nothing may be written here
+	protect []place
+
+	publish sync.Mutex // one publication at a time: see staged.commit
+	mu      sync.Mutex
+	users   int // operations and held targets; the root itself is one
+	closed  bool
+}
+
+// OpenRoot opens the directory path, following links this once, and remembers
+// where it is: an operation fails with [ErrChanged] once something else is there.
+func OpenRoot(path string, opts Options) (*Root, error) {
+	real, err := filepath.Abs(path)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return nil, named("open", path, err)
+	}
+	fd, err := unix.Open(real, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, named("open", path, os.NewSyscallError("open", err))
+	}
+	return newRoot(fd, real, path, opts)
+}
+
+// NewRoot takes a directory that the caller holds, and duplicates its descriptor,
+// which must not be O_PATH. Where the directory is visible is not known and not
+// compared; what is beneath it is.
+func NewRoot(dir *os.File, opts Options) (*Root, error) {
+	fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, named("open", dir.Name(), os.NewSyscallError("fcntl", err))
+	}
+	return newRoot(fd, "", dir.Name(), opts)
+}
+
+func newRoot(fd int, real, name string, opts Options) (*Root, error) {
+	if opts.MaxFile <= 0 {
+		opts.MaxFile = DefaultMaxFile
+	}
+	r := &Root{fd: fd, path: real, opts: opts, users: 1}
+	if err := r.look(); err != nil {
+		_ = r.Close()
+		return nil, named("open", name, err)
+	}
+	return r, nil
+}
+
+// look learns what the root is.
+func (r *Root) look() error {
+	st, err := r.statAt(r.fd, "")
+	if err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return ErrNotDirectory
+	}
+	r.id = st.ID
+	if err = r.visible(); err != nil {
+		return err
+	}
+	magic, err := r.magic(r.fd)
+	if err != nil {
+		return err
+	}
+	r.kind = writableKind(magic)
+	if r.old, err = r.withoutOpenat2(); err != nil {
+		return err
+	}
+	return r.openProtected()
+}
+
+// withoutOpenat2 tries it by doing. Anything but "there is no such call" (ENOSYS,
+// or EPERM and EINVAL of an outer filter, which the call itself does not answer
+// for a directory that is open) is an error: guessing would be a way to be talked
+// into the older walk, though that one is as strong.
+func (r *Root) withoutOpenat2() (bool, error) {
+	if r.opts.NoOpenat2 {
+		return true, nil
+	}
+	fd, err := r.openat2(r.fd, ".", unix.O_PATH|unix.O_DIRECTORY, 0)
+	switch {
+	case err == nil:
+		r.close(fd)
+		return false, nil
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+		return true, nil
+	}
+	return false, err
+}
+
+// visible compares what is at the root's path with what is held.
+func (r *Root) visible() error {
+	if r.path == "" {
+		return nil
+	}
+	st, err := r.statAt(unix.AT_FDCWD, r.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return because(ErrChanged, "the root is no longer where it was")
+	case err != nil:
+		return err
+	case st.ID != r.id:
+		return because(ErrChanged, "something else is where the root was")
+	}
+	return nil
+}
+
+// Identity is that of the root directory.
+func (r *Root) Identity() Identity { return r.id }
+
+// Path is the resolved path that the root was opened at, or empty.
+func (r *Root) Path() string { return r.path }
+
+// Writable says why nothing may be written beneath this root, or nil.
+func (r *Root) Writable() error { return r.kind }
+
+// acquire keeps the descriptor open until the matching release.
+func (r *Root) acquire() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return fs.ErrClosed
+	}
+	r.users++
+	return nil
+}
+
+func (r *Root) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.users--; r.users == 0 {
+		r.close(r.fd)
+		r.closeProtected()
+	}
+}
+
+// Close ends the use of the root. Running operations and held targets finish
+// first; new ones are fs.ErrClosed. A second Close is fs.ErrClosed too.
+func (r *Root) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return named("close", r.path, fs.ErrClosed)
+	}
+	r.closed = true
+	r.mu.Unlock()
+	r.release()
+	return nil
+}

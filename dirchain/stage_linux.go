@@ -1,0 +1,237 @@
+package dirchain
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
+
+// staged is a write that is complete but for taking the target's name: the chain
+// is held, the old file judged and held, the new one written beside it.
+type staged struct {
+	r      *Root
+	ch     *chain
+	req    WriteRequest
+	leaf   string
+	old    int // the file that will be replaced, open for reading; or -1
+	before Stat
+	tmp    string // "" when there is none, or it is no longer ours
+	fd     int    // the new file
+	id     Identity
+	result WriteResult
+	done   bool
+}
+
+// stage does everything of a write that can be taken back without a trace.
+func (r *Root) stage(ctx context.Context, unsafePath string, req WriteRequest) (*staged, error) {
+	parts, err := SplitPath(unsafePath)
+	if err != nil {
+		return nil, err
+	}
+	if req.Perm&^0o777 != 0 {
+		return nil, because(ErrMode, fmt.Sprintf("%#o", req.Perm))
+	}
+	if err = r.acquire(); err != nil {
+		return nil, err
+	}
+	if r.kind != nil {
+		r.release()
+		return nil, r.kind
+	}
+	s := &staged{r: r, req: req, leaf: parts[len(parts)-1], old: -1, fd: -1}
+	if err = s.prepare(ctx, parts); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *staged) prepare(ctx context.Context, parts []string) (err error) {
+	if err = s.r.judge(parts, nil, false); err != nil { // before a directory is made
+		return err
+	}
+	var mode uint32
+	if s.req.Parents {
+		mode = 0o755
+	}
+	if s.ch, err = s.r.walk(parts[:len(parts)-1], mode); err != nil {
+		return err
+	}
+	if err = s.ch.exact(0); err != nil {
+		return err
+	}
+	if err = s.ch.verify(); err != nil {
+		return err
+	}
+	if err = s.openOld(ctx); err != nil {
+		return err
+	}
+	ids := s.ch.ids()
+	if s.old >= 0 {
+		ids = append(ids, s.before.ID)
+	}
+	if err = s.r.judge(parts, ids, false); err != nil {
+		return err
+	}
+	if err = s.req.Held.holds(s.ch, s.leaf, s.old >= 0, s.before); err != nil {
+		return err
+	}
+	if err = s.makeTemp(); err != nil {
+		return err
+	}
+	return s.fill(ctx)
+}
+
+// openOld looks at what has the target's name, and opens it for reading when it
+// is the regular file that will be replaced. What is not regular is never opened.
+func (s *staged) openOld(ctx context.Context) error {
+	st, err := s.r.statAt(s.ch.parent(), s.leaf)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (s.req.Mode == Create || s.req.Mode == CreateOrReplace && s.req.Base == nil):
+		s.result.Created = true
+		return nil
+	case err != nil:
+		return err
+	case s.req.Mode == Create:
+		return fs.ErrExist
+	}
+	if err = s.replaceable(st); err != nil {
+		return err
+	}
+	if s.old, s.before, err = s.r.openStat(s.ch.parent(), s.leaf, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY); err != nil {
+		return translated(err)
+	}
+	if s.before.ID != st.ID {
+		return ErrChanged
+	}
+	return s.baseHolds(ctx)
+}
+
+// replaceable judges an existing entry. Pure.
+func (s *staged) replaceable(st Stat) error {
+	switch {
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return ErrLink
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return because(ErrNotRegular, st.Type().String())
+	case st.ID.Mount != s.r.id.Mount:
+		return ErrMount
+	case st.Mode&0o7000 != 0:
+		return because(ErrMode, fmt.Sprintf("the file has %#o", st.Mode&0o7777))
+	case st.Links != 1 && !s.req.ReplaceLinked:
+		return ErrLinked
+	case s.req.Mode == Append && st.Size > s.r.opts.MaxFile:
+		return because(ErrTooLarge, fmt.Sprintf("%d bytes, at most %d", st.Size, s.r.opts.MaxFile))
+	}
+	return nil
+}
+
+// baseHolds compares the held old file with the expected hash, if there is one.
+func (s *staged) baseHolds(ctx context.Context) error {
+	if s.req.Base == nil || s.old < 0 {
+		return nil
+	}
+	sum, _, err := s.r.sum(ctx, s.old, s.r.opts.MaxFile)
+	if err != nil {
+		return err
+	}
+	if s.result.Previous = &sum; sum != *s.req.Base {
+		return because(ErrStale, "it is "+sum.String())
+	}
+	return nil
+}
+
+// makeTemp makes the new file, under a random name and, when it will replace
+// another, with that one's owner, access list and permission bits before it has
+// a byte: at no time is it readable by more than the file it replaces.
+func (s *staged) makeTemp() error {
+	mode := uint32(0o600)
+	if s.old < 0 {
+		if mode = s.req.Perm & 0o755; s.req.Perm == 0 {
+			mode = 0o644
+		}
+	}
+	for range maxAgain {
+		name, err := tempName()
+		if err != nil {
+			return err
+		}
+		s.fd, err = s.r.openat(s.ch.parent(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, int(mode))
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			s.fd = -1
+			return err
+		}
+		s.tmp = name
+		break
+	}
+	if s.tmp == "" {
+		return because(fs.ErrExist, "no free temporary name")
+	}
+	st, err := s.r.statAt(s.fd, "")
+	if err != nil {
+		return err
+	}
+	s.id = st.ID
+	if s.old < 0 {
+		return nil
+	}
+	return s.takeOver(st)
+}
+
+func (s *staged) takeOver(st Stat) error {
+	if st.UID != s.before.UID || st.GID != s.before.GID {
+		if err := s.r.fchown(s.fd, int(s.before.UID), int(s.before.GID)); err != nil {
+			return fmt.Errorf("the owner %d:%d cannot be kept: %w", s.before.UID, s.before.GID, err)
+		}
+	}
+	if err := s.r.copyACL(s.old, s.fd); err != nil {
+		return fmt.Errorf("the access list cannot be kept: %w", err)
+	}
+	return s.r.fchmod(s.fd, s.before.Mode&0o777)
+}
+
+// tempName has 64 random bits: nobody can be there before.
+func tempName() (string, error) {
+	var bits [8]byte
+	if _, err := rand.Read(bits[:]); err != nil {
+		return "", err
+	}
+	return ".brainbox-" + hex.EncodeToString(bits[:]) + ".tmp", nil
+}
+
+// close takes back what was not published, and lets go of everything. Only held
+// descriptors are used: by path it might remove an attacker's file, or leave ours.
+func (s *staged) close() {
+	if s.done {
+		return
+	}
+	s.done = true
+	if s.ch != nil {
+		s.removeTemp()
+	}
+	s.r.close(s.old)
+	s.r.close(s.fd)
+	if s.ch != nil {
+		if s.result.Applied {
+			s.ch.close()
+		} else {
+			s.ch.undo()
+		}
+	}
+	s.r.release()
+}
+
+func (s *staged) removeTemp() {
+	if s.tmp != "" {
+		_ = s.r.unlinkat(s.ch.parent(), s.tmp, 0) // the first error is the one to tell
+		s.tmp = ""
+	}
+}

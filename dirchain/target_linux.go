@@ -1,0 +1,106 @@
+package dirchain
+
+import (
+	"errors"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
+
+// Target is a place that was walked to and is held: what a decision is made on.
+// Until it is closed none of its identities is given to another file. An operation
+// that is handed a Target walks again and refuses with [ErrChanged] when parent or
+// entry are no longer the ones that were judged (contract bridge-and-gate §E.6).
+type Target struct {
+	ch    *chain
+	path  string
+	leaf  string
+	found bool
+	stat  Stat
+	fd    int // pins the entry
+}
+
+// Hold walks to the parent of unsafePath, which must exist, and looks at the
+// entry itself, a link as a link; it need not exist. Nothing is opened for reading.
+func (r *Root) Hold(unsafePath string) (*Target, error) {
+	t, err := r.hold(unsafePath)
+	return t, named("hold", unsafePath, err)
+}
+
+func (r *Root) hold(unsafePath string) (*Target, error) {
+	parts, err := SplitPath(unsafePath)
+	if err != nil {
+		return nil, err
+	}
+	if err = r.acquire(); err != nil {
+		return nil, err
+	}
+	last := len(parts) - 1
+	ch, err := r.walk(parts[:last], 0)
+	if err != nil {
+		r.release()
+		return nil, err
+	}
+	t := &Target{ch: ch, path: unsafePath, leaf: parts[last], fd: -1}
+	if err = t.look(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Target) look() error {
+	fd, st, err := t.ch.r.openEntry(t.ch.parent(), t.leaf)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return translated(err)
+	}
+	t.fd, t.stat, t.found = fd, st, true
+	return nil
+}
+
+// Path is the path as it was given.
+func (t *Target) Path() string { return t.path }
+
+// Parent is the identity of the directory that holds the entry.
+func (t *Target) Parent() Identity { return t.ch.links[len(t.ch.links)-1].id }
+
+// Chain gives the identities from the root to the parent.
+func (t *Target) Chain() []Identity { return append([]Identity{t.ch.r.id}, t.ch.ids()...) }
+
+// Stat is what the entry was, and whether it was there.
+func (t *Target) Stat() (Stat, bool) { return t.stat, t.found }
+
+// Close lets go of the descriptors. It may be called twice.
+func (t *Target) Close() {
+	if t.ch == nil {
+		return
+	}
+	r := t.ch.r
+	r.close(t.fd)
+	t.ch.close()
+	t.ch = nil
+	r.release()
+}
+
+// holds says whether a later walk came to the same place.
+func (t *Target) holds(ch *chain, leaf string, found bool, st Stat) error {
+	switch {
+	case t == nil:
+		return nil
+	case t.ch == nil || t.ch.r != ch.r:
+		return because(ErrChanged, "the judged target is not held by this root")
+	case t.leaf != leaf || t.Parent() != ch.links[len(ch.links)-1].id:
+		return because(ErrChanged, "the parent is not the judged one")
+	case t.found != found || found && t.stat.ID != st.ID:
+		return because(ErrChanged, "the entry is not the judged one")
+	}
+	return nil
+}
+
+// openEntry opens an entry with O_PATH, a link as itself.
+func (r *Root) openEntry(dir int, name string) (int, Stat, error) {
+	return r.openStat(dir, name, unix.O_PATH|unix.O_NOFOLLOW)
+}
