@@ -44,10 +44,16 @@ func (r *Root) stage(ctx context.Context, unsafePath string, req WriteRequest) (
 		return nil, r.kind
 	}
 	s := &staged{r: r, req: req, leaf: parts[len(parts)-1], old: -1, fd: -1}
+	ready := false
+	defer func() { // also when the caller's reader panics
+		if !ready {
+			s.close()
+		}
+	}()
 	if err = s.prepare(ctx, parts); err != nil {
-		s.close()
 		return nil, err
 	}
+	ready = true
 	return s, nil
 }
 
