@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls makes the system calls of one root. hook, set by tests alone and before
-// the first use, is told each call before it is made and may fail it.
+// calls makes the system calls of one root. hook, Options.Trace or set by a test
+// before the first use, is told each call before it is made and may fail it.
 type calls struct {
 	hook func(call string) error
 }

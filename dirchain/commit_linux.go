@@ -11,23 +11,20 @@ import (
 
 // commit gives the new file the target's name. What was judged is looked at again
 // right before, and what came of it right after; when that is not what was meant,
-// the exchange is taken back through the held parent. One publication of a root
-// runs at a time, so that two of them never take back each other's.
+// the exchange is taken back through the held parent.
 func (s *staged) commit(ctx context.Context) error {
-	s.r.publish.Lock()
-	err := s.publish(ctx)
-	s.r.publish.Unlock()
-	if !s.result.Applied {
+	if err := s.publish(ctx); err != nil || s.r.opts.SkipSync {
 		return err
 	}
-	if err == nil && !s.r.opts.SkipSync {
-		err = s.r.fsync(s.ch.parent())
-	}
-	return err
+	return s.r.fsync(s.ch.parent())
 }
 
+// publish: one publication of a root runs at a time, so that two of them never
+// take back each other's. The lock is let go also when the caller's Before panics.
 func (s *staged) publish(ctx context.Context) error {
-	if err := s.stillJudged(ctx); err != nil {
+	s.r.publish.Lock()
+	defer s.r.publish.Unlock()
+	if err := s.ask(ctx); err != nil {
 		return err
 	}
 	if err := s.r.point("publish"); err != nil {
@@ -50,6 +47,18 @@ func (s *staged) publish(ctx context.Context) error {
 	s.result.Applied = true
 	s.removeTemp() // the old file, when it was exchanged
 	return nil
+}
+
+// ask looks again at what was judged, asks the caller, who may take a while, and
+// looks once more.
+func (s *staged) ask(ctx context.Context) error {
+	if err := s.stillJudged(ctx); err != nil || s.req.Before == nil {
+		return err
+	}
+	if err := s.req.Before(ctx); err != nil {
+		return err
+	}
+	return s.stillJudged(ctx)
 }
 
 // stillJudged repeats the looks of prepare.

@@ -25,6 +25,11 @@ type Options struct {
 	SkipSync bool
 	// NoOpenat2 walks with openat(2) as on kernels before Linux 5.6. It is not weaker.
 	NoOpenat2 bool
+	// Trace, when not nil, is told each system call by its name before it is made,
+	// and the points "fill", "publish" and "published" of a write. An error fails the
+	// call with it. It is a seam for diagnostics and for tests, which count calls
+	// or let one fail; it is called by any number of goroutines.
+	Trace func(call string) error
 }
 
 // DefaultMaxFile is the limit of a file in bytes when [Options] names none.
@@ -79,7 +84,7 @@ func newRoot(fd int, real, name string, opts Options) (*Root, error) {
 	if opts.MaxFile <= 0 {
 		opts.MaxFile = DefaultMaxFile
 	}
-	r := &Root{fd: fd, path: real, opts: opts, users: 1}
+	r := &Root{calls: calls{hook: opts.Trace}, fd: fd, path: real, opts: opts, users: 1}
 	if err := r.look(); err != nil {
 		_ = r.Close()
 		return nil, named("open", name, err)

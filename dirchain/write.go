@@ -43,6 +43,12 @@ type WriteRequest struct {
 	ReplaceLinked bool
 	// Held, when not nil, is the target that was judged.
 	Held *Target
+	// Before, when not nil, is asked right before publication: the new file is
+	// complete and everything was looked at again, and is once more after it. An
+	// error takes the write back and is what the write fails with. No other write
+	// of this root is published meanwhile, so it must be quick and must not write
+	// through the same root; it may read.
+	Before func(context.Context) error
 }
 
 // WriteResult says what was done. It counts also beside an error: when Applied is

@@ -1,0 +1,105 @@
+package dirchain
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"testing"
+)
+
+// TestWriteBefore: the caller is asked last, with the old file still in place and
+// the new one complete beside it, and what changes while he thinks is seen.
+func TestWriteBefore(t *testing.T) {
+	refusal := errors.New("no longer allowed")
+	tests := []struct {
+		name   string
+		before func(dir string) error
+		want   error
+		bytes  string
+	}{
+		{"an error takes the write back", func(string) error { return refusal }, refusal, "old"},
+		{"a file that changes meanwhile is stale", func(dir string) error {
+			return os.WriteFile(dir+"/d/f", []byte("other"), 0o600)
+		}, ErrStale, "other"},
+		{"a directory that is exchanged meanwhile is seen", func(dir string) error {
+			return errors.Join(os.Rename(dir+"/d", dir+"/e"), os.Symlink("e", dir+"/d"))
+		}, ErrChanged, "old"},
+		{"nil lets it happen", func(string) error { return nil }, nil, "new"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			both(t, func(t *testing.T, opts Options) {
+				dir := t.TempDir()
+				if err := errors.Join(os.Mkdir(dir+"/d", 0o755), os.WriteFile(dir+"/d/f", []byte("old"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				r := open(t, dir, opts)
+				base, asked := Sum([]byte("old")), 0
+				res, err := r.Write(t.Context(), "d/f", WriteRequest{
+					Mode: Replace, Base: &base, Content: text("new"), Before: func(ctx context.Context) error {
+						asked++
+						if got, err := r.Read(ctx, "d/f", ReadRequest{}); err != nil || string(got.Data) != "old" {
+							t.Errorf("before: %q, %v", got.Data, err)
+						}
+						return tt.before(dir)
+					},
+				})
+				if !errors.Is(err, tt.want) || res.Applied != (tt.want == nil) || asked != 1 {
+					t.Errorf("write: %+v, %v, asked %d times, want %v", res, err, asked, tt.want)
+				}
+				if got := read(t, dir+"/d/f"); got != tt.bytes {
+					t.Errorf("bytes: %q, want %q", got, tt.bytes)
+				}
+				if left := names(t, dir+"/d/"); left != "f" {
+					t.Errorf("left behind: %s", left)
+				}
+			})
+		})
+	}
+}
+
+// TestWriteBeforePanics: the lock of publications is let go.
+func TestWriteBeforePanics(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir, Options{SkipSync: true})
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = r.Write(t.Context(), "f", WriteRequest{Before: func(context.Context) error { panic("no") }})
+		t.Error("no panic")
+	}()
+	if left := names(t, dir); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+	if _, err := r.Write(t.Context(), "f", WriteRequest{}); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
+// TestTrace: the seam of Options sees each call and may fail it.
+func TestTrace(t *testing.T) {
+	dir := t.TempDir()
+	var calls []string
+	fail := ""
+	r := open(t, dir, Options{SkipSync: true, Trace: func(call string) error {
+		calls = append(calls, call)
+		if call == fail {
+			return fs.ErrPermission
+		}
+		return nil
+	}})
+	if len(calls) == 0 {
+		t.Error("opening the root was not told")
+	}
+	fail = "renameat2"
+	if _, err := r.Write(t.Context(), "f", WriteRequest{}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("write: %v", err)
+	}
+	if left := names(t, dir); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+	fail = ""
+	if _, err := r.Write(t.Context(), "f", WriteRequest{}); err != nil {
+		t.Errorf("write: %v", err)
+	}
+}
