@@ -13,6 +13,8 @@ import (
 var (
 	// ErrPath: the path itself cannot be used (fs.ErrInvalid).
 	ErrPath error = &sentinel{"not a path for a mediated operation", fs.ErrInvalid}
+	// ErrOutside: the path leads out of the root (EXDEV, which openat2(2) answers).
+	ErrOutside error = &sentinel{"the path leads out of the root", syscall.EXDEV}
 	// ErrLink: a component is a symbolic link (ELOOP).
 	ErrLink error = &sentinel{"a symbolic link is in the way", syscall.ELOOP}
 	// ErrNotDirectory: a component that must be a directory of its own is not (ENOTDIR).
