@@ -59,6 +59,9 @@ func (ch *chain) step(name string, mode uint32) error {
 			return err
 		}
 		fd, st, err = ch.r.openStat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+		if made && err != nil { // its identity is not known, but what is not empty stays
+			_ = ch.r.unlinkat(parent, name, unix.AT_REMOVEDIR)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, translated(err))
