@@ -71,9 +71,13 @@ func (ch *chain) step(name string, mode uint32) error {
 }
 
 // makeable looks once more before a directory is made: the walk down to here must
-// still be what is visible, so that nothing is made in a directory that was moved away.
+// still be what is visible, so that nothing is made in a directory that was moved
+// away, and must not have come into a protected place under another name.
 func (ch *chain) makeable() error {
 	if err := ch.r.kind; err != nil {
+		return err
+	}
+	if err := ch.r.judge(nil, ch.ids(), false); err != nil {
 		return err
 	}
 	if err := ch.verify(); err != nil {
@@ -162,6 +166,21 @@ func (ch *chain) ids() []Identity {
 		ids = append(ids, l.id)
 	}
 	return ids
+}
+
+// sync makes durable what happened in the last directory, and the directories that
+// this walk made: the name of each is in the one before.
+func (ch *chain) sync() error {
+	last := len(ch.links) - 1
+	for i := last; i >= 0; i-- {
+		if i < last && !ch.links[i+1].made {
+			continue
+		}
+		if err := ch.r.fsync(ch.links[i].fd); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // undo removes the directories that this walk made, if they are still empty and

@@ -16,7 +16,7 @@ func (s *staged) commit(ctx context.Context) error {
 	if err := s.publish(ctx); err != nil || s.r.opts.SkipSync {
 		return err
 	}
-	return s.r.fsync(s.ch.parent())
+	return s.ch.sync()
 }
 
 // publish: one publication of a root runs at a time, so that two of them never
