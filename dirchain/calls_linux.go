@@ -3,6 +3,7 @@ package dirchain
 import (
 	"errors"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,7 +11,8 @@ import (
 // calls makes the system calls of one root. hook, Options.Trace or set by a test
 // before the first use, is told each call before it is made and may fail it.
 type calls struct {
-	hook func(call string) error
+	hook    func(call string) error
+	buffers sync.Pool // of *[chunk]byte
 }
 
 // do makes one call, again when a signal interrupts it, and names it in the error.

@@ -14,15 +14,16 @@ import (
 // chunk is how much of a file is in memory at a time.
 const chunk = 64 << 10
 
-// sum hashes an open file from its start and counts it, up to limit bytes.
-func (c *calls) sum(ctx context.Context, fd int, limit int64) (Hash, int64, error) {
-	return c.sumTo(ctx, fd, limit, func([]byte) {})
+// sum hashes an open file from its start and counts it, up to limit bytes. size is
+// what the file was seen to have.
+func (c *calls) sum(ctx context.Context, fd int, size, limit int64) (Hash, int64, error) {
+	return c.sumTo(ctx, fd, size, limit, func([]byte) {})
 }
 
 // sumTo is sum that also hands on what it reads.
-func (c *calls) sumTo(ctx context.Context, fd int, limit int64, to func([]byte)) (Hash, int64, error) {
+func (c *calls) sumTo(ctx context.Context, fd int, size, limit int64, to func([]byte)) (Hash, int64, error) {
 	h := sha256.New()
-	n, err := c.each(ctx, fd, limit, func(b []byte) error {
+	n, err := c.each(ctx, fd, size, limit, func(b []byte) error {
 		h.Write(b)
 		to(b)
 		return nil
@@ -31,14 +32,15 @@ func (c *calls) sumTo(ctx context.Context, fd int, limit int64, to func([]byte))
 }
 
 // each reads an open file from its start in chunks, up to limit bytes.
-func (c *calls) each(ctx context.Context, fd int, limit int64, do func([]byte) error) (int64, error) {
-	buf := make([]byte, min(chunk, limit+1))
+func (c *calls) each(ctx context.Context, fd int, size, limit int64, do func([]byte) error) (int64, error) {
+	buf := c.buffer()
+	defer c.buffers.Put(buf)
 	var at int64
 	for {
 		if err := ctx.Err(); err != nil {
 			return at, err
 		}
-		n, err := c.pread(fd, buf, at)
+		n, err := c.pread(fd, buf[:], at)
 		switch {
 		case err != nil:
 			return at, err
@@ -51,7 +53,19 @@ func (c *calls) each(ctx context.Context, fd int, limit int64, do func([]byte) e
 		if err = do(buf[:n]); err != nil {
 			return at, err
 		}
+		if at == size && n < len(buf) {
+			return at, nil // less than asked for, up to the very size: one more call would give 0
+		}
 	}
+}
+
+// buffer is one to read a file into, never one for code of the caller: who keeps
+// it could change what the next one reads.
+func (c *calls) buffer() *[chunk]byte {
+	if buf, ok := c.buffers.Get().(*[chunk]byte); ok {
+		return buf
+	}
+	return new([chunk]byte)
 }
 
 // fill writes the new file: with Append the old content first, then the request's.
@@ -60,16 +74,19 @@ func (s *staged) fill(ctx context.Context) error {
 	if err := s.r.point("fill"); err != nil {
 		return err
 	}
-	whole, added := sha256.New(), sha256.New()
-	out := io.MultiWriter(whole, tempWriter{s})
+	whole := sha256.New()
+	added := whole // of the request's content alone: the same, but behind an old one
 	if s.req.Mode == Append && s.old >= 0 {
-		n, err := s.r.each(ctx, s.old, s.r.opts.MaxFile, func(b []byte) error { _, err := out.Write(b); return err })
+		n, err := s.r.each(ctx, s.old, s.before.Size, s.r.opts.MaxFile, func(b []byte) error {
+			whole.Write(b)
+			return s.r.writeAll(s.fd, b)
+		})
 		if err != nil {
 			return err
 		}
-		s.result.Size = n
+		s.result.Size, added = n, sha256.New()
 	}
-	if err := s.pour(ctx, out, added); err != nil {
+	if err := s.pour(ctx, whole, added); err != nil {
 		return err
 	}
 	s.result.SHA256 = Hash(whole.Sum(nil))
@@ -83,11 +100,11 @@ func (s *staged) fill(ctx context.Context) error {
 }
 
 // pour copies the request's content, up to the root's limit for the whole file.
-func (s *staged) pour(ctx context.Context, out io.Writer, added hash.Hash) error {
+func (s *staged) pour(ctx context.Context, whole, added hash.Hash) error {
 	if s.req.Content == nil {
 		return nil
 	}
-	buf := make([]byte, chunk)
+	buf := make([]byte, pourSize(s.req.Content))
 	for empty := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -96,8 +113,10 @@ func (s *staged) pour(ctx context.Context, out io.Writer, added hash.Hash) error
 		if s.result.Size += int64(n); s.result.Size > s.r.opts.MaxFile {
 			return because(ErrTooLarge, fmt.Sprintf("more than %d bytes", s.r.opts.MaxFile))
 		}
-		added.Write(buf[:n])
-		if _, werr := out.Write(buf[:n]); werr != nil {
+		if whole.Write(buf[:n]); added != whole {
+			added.Write(buf[:n])
+		}
+		if werr := s.r.writeAll(s.fd, buf[:n]); werr != nil {
 			return werr
 		}
 		switch {
@@ -115,15 +134,16 @@ func (s *staged) pour(ctx context.Context, out io.Writer, added hash.Hash) error
 	}
 }
 
-// tempWriter writes to the new file.
-type tempWriter struct{ s *staged }
-
-func (w tempWriter) Write(b []byte) (int, error) {
-	if err := w.s.r.writeAll(w.s.fd, b); err != nil {
-		return 0, err
+// pourSize is the size of the buffer for a reader: of those that know how much
+// they have (bytes.Reader, strings.Reader, bytes.Buffer) little more than that.
+func pourSize(r io.Reader) int {
+	if sized, ok := r.(interface{ Len() int }); ok {
+		return max(minPour, min(chunk, sized.Len()))
 	}
-	return len(b), nil
+	return chunk
 }
+
+const minPour = 512
 
 const aclName = "system.posix_acl_access"
 

@@ -72,7 +72,7 @@ func (r *Root) readOpen(ctx context.Context, fd int, st Stat, req ReadRequest) (
 		w.left = DefaultReadLimit
 	}
 	w.data = make([]byte, 0, max(0, min(w.left, st.Size-w.from)))
-	sum, size, err := r.sumTo(ctx, fd, r.opts.MaxFile, w.take)
+	sum, size, err := r.sumTo(ctx, fd, st.Size, r.opts.MaxFile, w.take)
 	if err != nil {
 		return ReadResult{}, err
 	}

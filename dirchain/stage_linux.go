@@ -142,7 +142,7 @@ func (s *staged) baseHolds(ctx context.Context) error {
 	if s.req.Base == nil || s.old < 0 {
 		return nil
 	}
-	sum, _, err := s.r.sum(ctx, s.old, s.r.opts.MaxFile)
+	sum, _, err := s.r.sum(ctx, s.old, s.before.Size, s.r.opts.MaxFile)
 	if err != nil {
 		return err
 	}
