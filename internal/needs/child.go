@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -39,11 +40,32 @@ func IsChild(t *testing.T) bool {
 	return os.Getenv(childMark) == t.Name()
 }
 
+// InMounts is [InChild] in a mount namespace of the child's own: what the child
+// mounts, with the loop devices that mount(8) makes for it, ends with it. As an
+// ordinary user the child is root of a user namespace in which it alone is mapped,
+// and the test is skipped where there is none (see [Userns]).
+func InMounts(t *testing.T, env ...string) bool {
+	t.Helper()
+	if IsChild(t) {
+		return true
+	}
+	if os.Geteuid() != 0 {
+		Userns(t)
+	}
+	runChild(t, ownMounts(), env)
+	return false
+}
+
 // RunChild runs the current test again in a process of its own, with the
 // variables added to its environment, and returns its output once it has
 // passed. It skips when the child skips and fails when the child fails, ends
 // early or runs no test.
 func RunChild(t *testing.T, env ...string) string {
+	t.Helper()
+	return runChild(t, nil, env)
+}
+
+func runChild(t *testing.T, attr *syscall.SysProcAttr, env []string) string {
 	t.Helper()
 	if other := os.Getenv(childMark); other != "" {
 		t.Fatalf("needs: the child for %s cannot start one for %s", other, t.Name())
@@ -60,6 +82,7 @@ func RunChild(t *testing.T, env ...string) string {
 	}
 	cmd := exec.CommandContext(ctx, self, "-test.run="+exactly(t.Name()), "-test.count=1", "-test.v=test2json")
 	cmd.Env = append(append(os.Environ(), env...), childMark+"="+t.Name())
+	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
 	plain := strings.ReplaceAll(string(out), marker, "")
 	switch {

@@ -14,22 +14,23 @@
 // need that is on the list and is not met fails the test. The words are
 //
 //	landlock:N seccomp notify userns netns root user cgroup-kill
-//	cgroup-memory overlay casefold btrfs tty bwrap git node npm cc cargo runc
-//	crun strace programs
+//	cgroup-memory overlay casefold btrfs ext4 xfs vfat fuse tty bwrap git node
+//	npm cc cargo runc crun strace programs
 //
 // where "landlock:7" stands for every ABI up to 7, and "programs" for every
 // program that [Program] is asked for. A word that is not on this list fails
 // every test that asks for anything.
 //
 // [InChild], [IsChild] and [RunChild] run one test again in a process of its
-// own, for system calls that cannot be taken back. A child that ran no test is
+// own, for system calls that cannot be taken back, and [InMounts] in one that may
+// mount what it likes. A child that ran no test is
 // a failure.
 //
 // # Limits
 //
 // A need is tried where the test runs: in the same container, with the same
 // user. What it finds holds for now; another process may use up a limit (user
-// namespaces, pseudo terminals) a moment later. [Overlay], [Casefold] and
-// [Btrfs] use the programs mount(8) and mkfs(8), and say so when these are what
-// is missing.
+// namespaces, pseudo terminals) a moment later. [Overlay], [Casefold], [Btrfs],
+// [Ext4], [XFS], [VFAT] and [FUSE] use the programs mount(8), mkfs(8) and
+// bindfs(1), and say so when these are what is missing.
 package needs

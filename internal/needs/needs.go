@@ -54,6 +54,18 @@ func Casefold(t testing.TB) { t.Helper(); needIn(t, wordCasefold, tryCasefold) }
 // Btrfs asks for a mount of a btrfs image.
 func Btrfs(t testing.TB) { t.Helper(); needIn(t, wordBtrfs, tryBtrfs) }
 
+// Ext4 asks for a mount of an ext4 image.
+func Ext4(t testing.TB) { t.Helper(); needIn(t, wordExt4, tryExt4) }
+
+// XFS asks for a mount of an xfs image.
+func XFS(t testing.TB) { t.Helper(); needIn(t, wordXFS, tryXFS) }
+
+// VFAT asks for a mount of a vfat image.
+func VFAT(t testing.TB) { t.Helper(); needIn(t, wordVFAT, tryVFAT) }
+
+// FUSE asks for a mount of bindfs(1), a file system in a program.
+func FUSE(t testing.TB) { t.Helper(); needIn(t, wordFUSE, tryFUSE) }
+
 // TTY asks for a pseudo terminal (pty(7)).
 func TTY(t testing.TB) { t.Helper(); need(t, wordTTY, tryTTY) }
 

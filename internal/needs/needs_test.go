@@ -190,7 +190,7 @@ func TestEveryNeed(t *testing.T) {
 	needs := map[string]func(testing.TB){
 		wordSeccomp: Seccomp, wordNotify: Notify, wordUserns: Userns, wordNetns: Netns,
 		wordCgroupKill: CgroupKill, wordCgroupMemory: CgroupMemory, wordOverlay: Overlay,
-		wordCasefold: Casefold, wordBtrfs: Btrfs, wordTTY: TTY,
+		wordCasefold: Casefold, wordBtrfs: Btrfs, wordExt4: Ext4, wordXFS: XFS, wordVFAT: VFAT, wordFUSE: FUSE, wordTTY: TTY,
 		wordLandlock: func(t testing.TB) { t.Helper(); LandlockABI(t, 1) },
 	}
 	for _, tool := range tools() {

@@ -131,14 +131,14 @@ func tryProgram(name string) (string, error) {
 }
 
 func tryOverlay(dir string) error {
-	return tryScript(dir, os.Geteuid() != 0, `
+	return tryScript(dir, `
 mkdir lower upper work merged
 mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged
 : >merged/file`)
 }
 
 func tryCasefold(dir string) error {
-	return tryScript(dir, false, `
+	return tryScript(dir, `
 truncate -s 8M image
 mkfs.ext4 -q -O casefold -E encoding=utf8 image
 mkdir at
@@ -150,7 +150,7 @@ test -e at/fold/name`)
 }
 
 func tryBtrfs(dir string) error {
-	return tryScript(dir, false, `
+	return tryScript(dir, `
 truncate -s 128M image
 mkfs.btrfs -q image
 mkdir at
@@ -158,22 +158,64 @@ mount -t btrfs -o loop image at
 : >at/file`)
 }
 
-// tryScript runs a shell script in dir, in a mount namespace of its own, so
-// that what it mounts ends with it. With user it is root of an own user
-// namespace.
-func tryScript(dir string, user bool, script string) error {
-	attr := &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
-	if user {
+func tryExt4(dir string) error {
+	return tryScript(dir, `
+truncate -s 8M image
+mkfs.ext4 -q image
+mkdir at
+mount -t ext4 -o loop image at
+: >at/file`)
+}
+
+// tryXFS makes the smallest image that mkfs.xfs(8) makes since version 6.
+func tryXFS(dir string) error {
+	return tryScript(dir, `
+truncate -s 300M image
+mkfs.xfs -q image
+mkdir at
+mount -t xfs -o loop image at
+: >at/file`)
+}
+
+func tryVFAT(dir string) error {
+	return tryScript(dir, `
+truncate -s 8M image
+mkfs.vfat image
+mkdir at
+mount -t vfat -o loop image at
+: >at/file`)
+}
+
+func tryFUSE(dir string) error {
+	return tryScript(dir, `
+mkdir from at
+bindfs from at
+: >at/file
+umount at`)
+}
+
+// ownMounts starts a program in a mount namespace of its own, as an ordinary user
+// as root of an own user namespace. (*exec.Cmd).Start makes its root private.
+func ownMounts() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
 		attr.Cloneflags = unix.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 	}
+	return attr
+}
+
+// tryScript runs a shell script in dir, in a mount namespace of its own, so
+// that what it mounts ends with it.
+func tryScript(dir, script string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-ec", script)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C")
-	cmd.SysProcAttr = attr
+	cmd.SysProcAttr = ownMounts()
+	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.ReplaceAll(string(bytes.TrimSpace(out)), "\n", "; "))

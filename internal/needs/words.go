@@ -25,6 +25,10 @@ const (
 	wordOverlay      = "overlay"
 	wordCasefold     = "casefold"
 	wordBtrfs        = "btrfs"
+	wordExt4         = "ext4"
+	wordXFS          = "xfs"
+	wordVFAT         = "vfat"
+	wordFUSE         = "fuse"
 	wordTTY          = "tty"
 	wordPrograms     = "programs"
 )
@@ -34,7 +38,7 @@ func plainWords() []string {
 	return []string{
 		wordSeccomp, wordNotify, wordUserns, wordNetns, wordRoot, wordUser,
 		wordCgroupKill, wordCgroupMemory, wordOverlay, wordCasefold, wordBtrfs,
-		wordTTY, wordPrograms,
+		wordExt4, wordXFS, wordVFAT, wordFUSE, wordTTY, wordPrograms,
 	}
 }
 
