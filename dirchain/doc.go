@@ -41,8 +41,9 @@
 // ".brainbox-<16 hex digits>.tmp" may be left beside the target.
 //
 // The walk needs read and search permission on every directory beneath the root.
-// Writing is refused on file systems whose names or inode numbers do not identify
-// a file ([ErrFilesystem]). Linux 4.7 or later; openat2(2) (Linux 5.6) and
+// Writing is refused on file systems whose names and inode numbers are not known to
+// identify a file ([ErrFilesystem]): on all but ext4 (ext2, ext3), xfs, btrfs, tmpfs
+// and overlay, and on these where a directory folds upper and lower case. Linux 4.7 or later; openat2(2) (Linux 5.6) and
 // statx(2) with mount ids (Linux 5.8) are used where they are to be had, and
 // replaced by calls of the same strength, never by a plain path.
 package dirchain

@@ -105,11 +105,9 @@ func (r *Root) look() error {
 	if err = r.visible(); err != nil {
 		return err
 	}
-	magic, err := r.magic(r.fd)
-	if err != nil {
+	if r.kind, err = r.writable(r.fd); err != nil {
 		return err
 	}
-	r.kind = writableKind(magic)
 	if r.old, err = r.withoutOpenat2(); err != nil {
 		return err
 	}
