@@ -67,6 +67,9 @@ func (ch *chain) step(name string, mode uint32) error {
 		return fmt.Errorf("%q: %w", name, translated(err))
 	}
 	ch.links = append(ch.links, link{fd, name, st.ID, made})
+	if made { // only an empty directory can be made to fold (ioctl_iflags(2)): the parent no longer
+		return ch.exact(len(ch.links) - 2)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package dirchain
 import (
 	"errors"
 	"os"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -74,6 +75,37 @@ func TestFoldingIsRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFoldingOfADirectoryWithAnEntry: a directory is looked at once more when our
+// entry is in it, and before that entry has the target's name. Only an empty one
+// can be made to fold, and a folding one gives its folding to those made in it.
+func TestFoldingOfADirectoryWithAnEntry(t *testing.T) {
+	var calls []string
+	r := open(t, t.TempDir(), Options{SkipSync: true})
+	r.hook = func(call string) error {
+		calls = append(calls, call)
+		return nil
+	}
+	if _, err := r.Write(t.Context(), "a/b/f", WriteRequest{Content: text("x"), Parents: true}); err != nil {
+		t.Fatal(err)
+	}
+	var looks []int // at flags, after each entry that was made
+	for _, call := range calls[:slices.Index(calls, "renameat2")] {
+		switch call {
+		case "mkdirat", "openat": // with openat2, openat makes the temporary file alone
+			looks = append(looks, 0)
+		case "ioctl":
+			if len(looks) > 0 {
+				looks[len(looks)-1]++
+			}
+		}
+	}
+	// a: its parent, itself, and itself before b is made; b: its parent, itself, and
+	// all three before the file; the file: its parent.
+	if want := []int{3, 5, 1}; !slices.Equal(looks, want) {
+		t.Errorf("looks at flags behind what was made: %v, want %v", looks, want)
+	}
 }
 
 // TestCasefold holds esc/DC-17: a name that is protected is there under another.

@@ -90,6 +90,9 @@ func (s *staged) prepare(ctx context.Context, parts []string) (err error) {
 	if err = s.makeTemp(); err != nil {
 		return err
 	}
+	if err = s.ch.exact(len(s.ch.links) - 1); err != nil { // what has an entry cannot be made to fold any more
+		return err
+	}
 	return s.fill(ctx)
 }
 
