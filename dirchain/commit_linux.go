@@ -86,6 +86,9 @@ func (s *staged) stillJudged(ctx context.Context) error {
 	if st.ID != s.before.ID {
 		return s.otherFile()
 	}
+	if err = s.sameRights(st); err != nil {
+		return err
+	}
 	if s.guarded() && !st.same(s.before) {
 		return because(ErrStale, "it was written to meanwhile")
 	}
@@ -103,6 +106,15 @@ func (s *staged) otherFile() error {
 		return because(ErrStale, "the file was exchanged")
 	}
 	return nil // the last rename wins, as with any two writers
+}
+
+// sameRights: what the new file was given is still what the old one has, which may
+// have been narrowed meanwhile.
+func (s *staged) sameRights(st Stat) error {
+	if st.Mode != s.before.Mode || st.UID != s.before.UID || st.GID != s.before.GID {
+		return because(ErrChanged, "its owner or permission bits were changed")
+	}
+	return nil
 }
 
 // lastWins: the caller asked for this content whatever is there.
@@ -181,6 +193,9 @@ func (s *staged) verifyPublished(swapped bool) error {
 	}
 	if st.ID != s.before.ID {
 		return s.otherFile()
+	}
+	if err = s.sameRights(st); err != nil {
+		return err
 	}
 	if s.guarded() && (st.Size != s.before.Size || !st.Modified.Equal(s.before.Modified)) {
 		return because(ErrStale, "it was written to meanwhile")
