@@ -1,0 +1,100 @@
+package turntemp
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"brainbox/dirchain"
+	"brainbox/internal/strictjson"
+)
+
+// Usage is what lies in the directory, the directory itself left out.
+type Usage struct {
+	Bytes       int64 // sum of the sizes of what is no directory, a link's own included
+	BlockBytes  int64 // sum of the blocks in use by it
+	Files       int   // names of what is no directory
+	Directories int
+	Oldest      time.Time // modification time of the oldest of Files; zero without any
+	Unread      int       // directories and files that could not be looked at
+	Truncated   bool      // a limit was met: there is more
+}
+
+// Usage counts. A file with several names in the directory counts as one in bytes.
+func (a *Access) Usage(ctx context.Context, turn string) (Usage, error) {
+	u, err := a.usage(ctx, turn)
+	return u, named(OpUsage, err)
+}
+
+func (a *Access) usage(ctx context.Context, turn string) (Usage, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if outcome, err := a.admit(turn); err != nil {
+		rec := a.begin(turn, OpUsage)
+		return Usage{}, a.refuse(ctx, &rec, outcome, err)
+	}
+	c := counter{mount: a.root.Identity().Mount, seen: map[dirchain.Identity]bool{}}
+	err := a.root.Walk(ctx, "", a.limits, func(e dirchain.Entry) error {
+		a.at("visit", e.Path)
+		return c.add(e)
+	})
+	if errors.Is(err, dirchain.ErrLimit) {
+		c.Truncated, err = true, nil
+	}
+	return c.Usage, err
+}
+
+// counter adds up. Its memory grows with the files of several names alone.
+type counter struct {
+	Usage
+	mount uint64 // what is mounted on a file is not in the directory
+	seen  map[dirchain.Identity]bool
+}
+
+func (c *counter) add(e dirchain.Entry) error {
+	if e.IsDir() {
+		if c.Directories++; e.Err != nil && !errors.Is(e.Err, dirchain.ErrLimit) {
+			c.Unread++
+		}
+		return nil
+	}
+	st, err := e.Stat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil, st.ID.Mount != c.mount:
+		c.Unread++
+		return nil
+	}
+	c.Files++
+	if c.Oldest.IsZero() || st.Modified.Before(c.Oldest) {
+		c.Oldest = st.Modified
+	}
+	if st.Links > 1 {
+		if c.seen[st.ID] {
+			return nil
+		}
+		c.seen[st.ID] = true
+	}
+	c.Bytes += st.Size
+	c.BlockBytes += st.Blocks * 512
+	return nil
+}
+
+// Value is the usage as JSON.
+func (u Usage) Value() strictjson.Value {
+	oldest := strictjson.Null()
+	if !u.Oldest.IsZero() {
+		oldest = strictjson.Text(u.Oldest.UTC().Format(time.RFC3339Nano))
+	}
+	return strictjson.Object(
+		strictjson.Pair("bytes", strictjson.Int(u.Bytes)),
+		strictjson.Pair("block_bytes", strictjson.Int(u.BlockBytes)),
+		strictjson.Pair("files", strictjson.Int(int64(u.Files))),
+		strictjson.Pair("directories", strictjson.Int(int64(u.Directories))),
+		strictjson.Pair("oldest_mtime", oldest),
+		strictjson.Pair("unread", strictjson.Int(int64(u.Unread))),
+		strictjson.Pair("truncated", strictjson.Bool(u.Truncated)),
+	)
+}
