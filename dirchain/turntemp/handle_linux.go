@@ -81,10 +81,11 @@ func operationOf(root *strictjson.Value) string {
 	if root.Kind != strictjson.KindObject {
 		return ""
 	}
-	if v := root.Get("operation"); v != nil && v.Kind == strictjson.KindString && (v.Text == OpUsage || v.Text == OpPurge) {
-		return v.Text
+	v := root.Get("operation")
+	if v == nil || v.Kind != strictjson.KindString || v.Text != OpUsage && v.Text != OpPurge {
+		return ""
 	}
-	return ""
+	return v.Text
 }
 
 func purgeOf(f *strictjson.Fields) Purge {

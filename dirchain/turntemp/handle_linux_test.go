@@ -17,7 +17,8 @@ import (
 )
 
 func TestHandleRefuses(t *testing.T) {
-	const usage, all = `{"operation":"usage"`, `{"operation":"purge","all":true`
+	const usage, all, age = `{"operation":"usage"`, `{"operation":"purge","all":true`, "older_than_seconds"
+	older := func(value string) string { return `{"operation":"purge","older_than_seconds":` + value + `}` }
 	tests := []struct{ name, input, code, field, operation string }{
 		{"bk/TT16 a path", all + `,"path":"/etc"}`, strictjson.CodeUnknownField, "path", OpPurge},
 		{"bk/TT16 a directory", usage + `,"dir":"."}`, strictjson.CodeUnknownField, "dir", OpUsage},
@@ -25,14 +26,14 @@ func TestHandleRefuses(t *testing.T) {
 		{"bk/TT16 a descriptor", usage + `,"fd":3}`, strictjson.CodeUnknownField, "fd", OpUsage},
 		{"another spelling of a key", `{"Operation":"usage"}`, strictjson.CodeUnknownField, "Operation", ""},
 		{"a key twice", all + `,"all":false}`, strictjson.CodeDuplicateKey, "all", ""},
-		{"usage with an age", usage + `,"older_than_seconds":1}`, strictjson.CodeUnknownField, "older_than_seconds", OpUsage},
+		{"usage with an age", usage + `,"older_than_seconds":1}`, strictjson.CodeUnknownField, age, OpUsage},
 		{"neither age nor all", `{"operation":"purge"}`, strictjson.CodeFieldInvalid, "all", OpPurge},
 		{"age and all", all + `,"older_than_seconds":1}`, strictjson.CodeFieldInvalid, "all", OpPurge},
 		{"all false", `{"operation":"purge","all":false}`, strictjson.CodeFieldInvalid, "all", OpPurge},
-		{"age zero", `{"operation":"purge","older_than_seconds":0}`, strictjson.CodeFieldInvalid, "older_than_seconds", OpPurge},
-		{"age below zero", `{"operation":"purge","older_than_seconds":-1}`, strictjson.CodeFieldInvalid, "older_than_seconds", OpPurge},
-		{"a fraction", `{"operation":"purge","older_than_seconds":1.5}`, strictjson.CodeFieldInvalid, "older_than_seconds", OpPurge},
-		{"an age beyond all files", `{"operation":"purge","older_than_seconds":9223372036854775807}`, strictjson.CodeFieldInvalid, "older_than_seconds", OpPurge},
+		{"age zero", older("0"), strictjson.CodeFieldInvalid, age, OpPurge},
+		{"age below zero", older("-1"), strictjson.CodeFieldInvalid, age, OpPurge},
+		{"a fraction", older("1.5"), strictjson.CodeFieldInvalid, age, OpPurge},
+		{"an age beyond all files", older("9223372036854775807"), strictjson.CodeFieldInvalid, age, OpPurge},
 		{"another operation", `{"operation":"remove"}`, strictjson.CodeFieldInvalid, "operation", ""},
 		{"no operation", `{}`, strictjson.CodeFieldInvalid, "operation", ""},
 		{"an operation of another type", `{"operation":["purge"]}`, strictjson.CodeFieldInvalid, "operation", ""},
@@ -85,7 +86,8 @@ func TestHandle(t *testing.T) {
 	where := fmt.Sprintf(`"outcome":"done","directory":{"dev":%d,"ino":%d},`, id.Dev, id.Ino)
 	tail := `"skipped":0,"failed":0,"entries":[],"unnamed":0,"truncated":false,"recorded":true}`
 	want = head + `"older_than_seconds":315360000,` + where +
-		fmt.Sprintf(`"removed":{"files":1,"links":0,"directories":0,"others":0,"bytes":10,"block_bytes":%d},`, u.BlockBytes) + tail
+		`"removed":{"files":1,"links":0,"directories":0,"others":0,"bytes":10,` +
+		fmt.Sprintf(`"block_bytes":%d},`, u.BlockBytes) + tail
 	if got := answer(`{"operation":"purge","older_than_seconds":315360000}`); got != want {
 		t.Errorf("purge by age:\n%s\nwant\n%s", got, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -90,15 +89,9 @@ func TestTime(t *testing.T) {
 	wantTree(t, dir, "a", "b")
 }
 
-// TestMounts has a mount namespace of its own.
 func TestMounts(t *testing.T) {
-	needs.Root(t)
-	if !needs.InChild(t) {
+	if !needs.InMounts(t) {
 		return
-	}
-	runtime.LockOSThread() // never unlocked: the thread has the namespace
-	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")); err != nil {
-		t.Fatal(err)
 	}
 	a, sink, dir := access(t, "f", "d/here/", "file", "z")
 	outside := dir + "-outside"
@@ -119,7 +112,9 @@ func TestMounts(t *testing.T) {
 		t.Errorf("bk/TT10 esc/DC-09 record: %+v", got)
 	}
 	wantTree(t, outside, "canary", "d", "d/canary")
-	if err := errors.Join(unix.Unmount(dir+"/d/here", unix.MNT_DETACH), unix.Unmount(dir+"/file", unix.MNT_DETACH)); err != nil {
+	if err := errors.Join(
+		unix.Unmount(dir+"/d/here", unix.MNT_DETACH), unix.Unmount(dir+"/file", unix.MNT_DETACH),
+	); err != nil {
 		t.Fatal(err)
 	}
 	purge(t, a) // positive control
@@ -140,7 +135,8 @@ func TestImmutableFile(t *testing.T) {
 	thaw := func() error { return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0) }
 	defer func() { _ = thaw() }()
 	purge(t, a)
-	if got := sink.last(t); !cmp.Equal(got.Named, []Named{{Path: "m", Failed: "EPERM"}}) || got.Failed != 1 || got.Removed.Files != 2 {
+	want := []Named{{Path: "m", Failed: "EPERM"}}
+	if got := sink.last(t); !cmp.Equal(got.Named, want) || got.Failed != 1 || got.Removed.Files != 2 {
 		t.Errorf("bk/TT12 record: %+v", got)
 	}
 	wantTree(t, dir, "m")

@@ -50,7 +50,8 @@ func TestExchangedEntries(t *testing.T) {
 			want: []string{"d", "e", "e/f", "e/g"},
 			named: []Named{
 				{Path: "d/f", Skipped: Changed},
-				{Path: "d/g", Skipped: Changed}, {Path: "d", Skipped: Changed},
+				{Path: "d/g", Skipped: Changed},
+				{Path: "d", Skipped: Changed},
 			},
 		},
 		{
