@@ -1,0 +1,72 @@
+package scratch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"brainbox/dirchain"
+)
+
+// Reason is why an entry went.
+type Reason string
+
+// Reasons.
+const (
+	Age   Reason = "age"   // modified longer ago than the area keeps files
+	Size  Reason = "size"  // the area holds more than it may
+	Clean Reason = "clean" // everything goes
+)
+
+// file is one name that is no directory, as it was listed.
+type file struct {
+	path string // from the root
+	stat dirchain.Stat
+}
+
+// candidate is a file that may go.
+type candidate struct {
+	file
+	reason Reason
+}
+
+// rank lists what may go, in the order in which it does: what was modified before
+// the given time because of its age, then the rest, oldest first, because of its
+// size. Of files of the same age the first by name goes first. Pure.
+func rank(files []file, before time.Time) []candidate {
+	list := make([]candidate, len(files))
+	for i, f := range files {
+		list[i] = candidate{f, Size}
+		if f.stat.Modified.Before(before) {
+			list[i].reason = Age
+		}
+	}
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(a.stat.Modified.Compare(b.stat.Modified), cmp.Compare(a.path, b.path))
+	})
+	return list
+}
+
+// choose takes from the front of what rank gave: what is too old, and then as much
+// as brings the bytes that are left down to most. It returns how many go. Pure.
+func choose(ranked []candidate, left, most int64) int {
+	n := 0
+	for n < len(ranked) && (ranked[n].reason != Size || left > most) {
+		left -= weight(ranked[n].stat)
+		n++
+	}
+	return n
+}
+
+// weight is the size of a file in bytes, as it counts for the sum: a sparse file may
+// claim any size, and a sum that overflows would hide all others.
+func weight(st dirchain.Stat) int64 { return min(st.Size, 1<<43) }
+
+// total is the sum of the weights.
+func total(files []file) int64 {
+	var sum int64
+	for _, f := range files {
+		sum += weight(f.stat)
+	}
+	return sum
+}
