@@ -8,7 +8,7 @@ PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench lint fmt man install clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain lint fmt man install clean
 
 all: build
 
@@ -43,6 +43,9 @@ fuzz:
 
 bench: build
 	hack/bench bin docs/benchmarks.md '$(STAMP)'
+
+bench-dirchain:
+	hack/bench -part docs/benchmarks.md
 
 lint:
 	$(TOOL) golangci-lint run --allow-serial-runners

@@ -1,6 +1,7 @@
 // Command bench measures what brainbox costs, and writes a page about it.
 //
 //	bench -bin DIR -work DIR [-uid N] [-exec-policy FILE] [-rounds N] [-long N] >docs/benchmarks.md
+//	bench -only dirchain -page docs/benchmarks.md -work DIR [-tmpfs DIR] [-uid N] [-rounds N] [-long N]
 //
 // It is started by "make bench". The commands of a group are started in
 // interleaved rounds, A B C A B C …, by one small starter process in the same
@@ -9,6 +10,10 @@
 // a difference, so that drift of the machine is in both of its parts; the row
 // has the median over the rounds and its 95 % interval by order statistics. A
 // bound holds when the whole interval lies under it; otherwise it is not shown.
+//
+// With -only, the calls of one package are timed in this process, a batch of them
+// with the package and one without in every round, and the package's part of the
+// page is replaced.
 //
 // With -uid, as root, it gives up root first: bwrap and brainbox are then used
 // as an ordinary user does.

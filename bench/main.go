@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -18,6 +19,7 @@ type options struct {
 	place
 	uid, rounds, long, warm int
 	onlyStarts              bool
+	only, into, tmpfs       string
 }
 
 func main() {
@@ -30,18 +32,70 @@ func main() {
 	flag.IntVar(&o.long, "long", 30, "rounds of what takes seconds; at least 30")
 	flag.IntVar(&o.warm, "warm", 5, "rounds before, left out")
 	flag.BoolVar(&o.onlyStarts, "starts", false, "measure only starts")
+	flag.StringVar(&o.only, "only", "", "measure only the `part` dirchain, into -page")
+	flag.StringVar(&o.into, "page", "", "`file` whose part is replaced")
+	flag.StringVar(&o.tmpfs, "tmpfs", "", "empty `folder` on a tmpfs")
 	flag.Parse()
-	if err := o.measure(os.Stdout); err != nil {
+	measure := func() error { return o.measure(os.Stdout) }
+	if o.only != "" {
+		measure = o.measurePart
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func (o *options) measure(out io.Writer) error {
+// enough says whether there are rounds enough.
+func (o *options) enough() error {
 	if o.rounds < 30 || o.long < 30 {
 		return fmt.Errorf("%d and %d rounds: fewer than 30 show nothing", o.rounds, o.long)
 	}
-	var err error
+	return nil
+}
+
+// measurePart measures one part, and puts it into the page. The page is read and
+// written as the caller, the measuring is done as the user.
+func (o *options) measurePart() error {
+	if err := o.enough(); err != nil {
+		return err
+	}
+	if o.only != "dirchain" {
+		return fmt.Errorf("no part %q", o.only)
+	}
+	page, err := os.OpenFile(o.into, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	old, err := io.ReadAll(page)
+	if err != nil {
+		return err
+	}
+	if o.uid != os.Getuid() {
+		if err := giveUpRoot(o.uid); err != nil {
+			return err
+		}
+	}
+	var text bytes.Buffer
+	if err := o.dirchainPart(&text); err != nil {
+		return err
+	}
+	whole, err := replacePart(old, o.only, text.Bytes())
+	if err != nil {
+		return err
+	}
+	if _, err = page.WriteAt(whole, 0); err != nil {
+		return err
+	}
+	return page.Truncate(int64(len(whole)))
+}
+
+func (o *options) measure(out io.Writer) error {
+	err := o.enough()
+	if err != nil {
+		return err
+	}
 	if o.bin, err = filepath.Abs(o.bin); err != nil {
 		return err
 	}

@@ -96,10 +96,15 @@ func (s starter) again(c command) string {
 // samples are the rounds of each command of a group, by its name.
 type samples map[string][]sample
 
-// interleave starts every command once a round. The first rounds warm up and
-// are left out. Every second round goes backwards, so that no command always
-// follows the same one.
+// interleave starts every command once a round.
 func (s starter) interleave(names []string, commands map[string]command, warm, rounds int) (samples, error) {
+	return interleave(names, warm, rounds, func(name string) (sample, error) { return s.start(commands[name]) })
+}
+
+// interleave takes one sample of each name a round. The first rounds warm up and
+// are left out. Every second round goes backwards, so that none always follows the
+// same one.
+func interleave(names []string, warm, rounds int, take func(name string) (sample, error)) (samples, error) {
 	got := samples{}
 	for round := range warm + rounds {
 		for i := range names {
@@ -107,7 +112,7 @@ func (s starter) interleave(names []string, commands map[string]command, warm, r
 			if round%2 == 1 {
 				name = names[len(names)-1-i]
 			}
-			one, err := s.start(commands[name])
+			one, err := take(name)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // place holds what the commands work on.
@@ -21,9 +23,11 @@ type place struct {
 	execPolicy string // "" when brainbox-exec can have none
 }
 
-// giveUpRoot is irreversible: the process becomes the user.
+// giveUpRoot is irreversible: the process becomes the user, and its /proc files
+// become his (PR_SET_DUMPABLE; proc(5)).
 func giveUpRoot(uid int) error {
-	return errors.Join(syscall.Setgroups(nil), syscall.Setresgid(uid, uid, uid), syscall.Setresuid(uid, uid, uid))
+	return errors.Join(syscall.Setgroups(nil), syscall.Setresgid(uid, uid, uid), syscall.Setresuid(uid, uid, uid),
+		unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0))
 }
 
 // policyText is the policy of the comparison: the system's folders, one folder

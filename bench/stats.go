@@ -9,6 +9,9 @@ import (
 // 95 % probability, whatever the distribution.
 type estimate struct{ median, low, high float64 }
 
+// times is the same in another unit.
+func (e estimate) times(f float64) estimate { return estimate{e.median * f, e.low * f, e.high * f} }
+
 // medianOf needs at least six values, the fewest for which an interval exists.
 func medianOf(values []float64) estimate {
 	s := slices.Clone(values)
