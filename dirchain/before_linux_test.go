@@ -36,6 +36,12 @@ func TestWriteBefore(t *testing.T) {
 				}
 				r := open(t, dir, opts)
 				base, asked := Sum([]byte("old")), 0
+				r.hook = func(call string) error {
+					if call == "renameat2" && tt.want != nil {
+						t.Error("a rename is tried")
+					}
+					return nil
+				}
 				res, err := r.Write(t.Context(), "d/f", WriteRequest{
 					Mode: Replace, Base: &base, Content: text("new"), Before: func(ctx context.Context) error {
 						asked++
