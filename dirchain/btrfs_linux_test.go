@@ -66,6 +66,16 @@ btrfs -q subvolume snapshot dir/sub dir/snapshot`)
 		if err := wrote(ctx, r, "sub/first/x", Create, "new", nil); err != nil {
 			t.Errorf("write in a subvolume of the subvolume: %v", err)
 		}
+		found := 0
+		err := r.Walk(ctx, "", WalkLimits{}, func(e Entry) error {
+			if e.Path == "sub/first/x" || e.Path == "snapshot/f" {
+				found++
+			}
+			return e.Err
+		})
+		if err != nil || found != 2 {
+			t.Errorf("walk: %v, found %d of two files in subvolumes", err, found)
+		}
 		if a, b := read(t, dir+"/sub/f"), read(t, dir+"/snapshot/f"); a != "new" || b != "old" {
 			t.Errorf("the subvolume has %q, the snapshot %q", a, b)
 		}

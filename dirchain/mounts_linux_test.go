@@ -50,6 +50,11 @@ func testMounts(t *testing.T, dir string, opts Options) {
 		if _, err := r.Write(ctx, "folder/d/f", WriteRequest{Content: text("x"), Parents: true}); !errors.Is(err, ErrMount) {
 			t.Errorf("with parents: %v, want %v", err, ErrMount)
 		}
+		walked := map[string]error{}
+		err := r.Walk(ctx, "", WalkLimits{}, func(e Entry) error { walked[e.Path] = e.Err; return nil })
+		if err != nil || len(walked) != 3 || !errors.Is(walked["folder"], ErrMount) || !errors.Is(walked["self"], ErrMount) {
+			t.Errorf("walk: %v, %v, want three entries, of which two are refused", walked, err)
+		}
 		if got := names(t, outside); got != "f" || read(t, outside+"/f") != "outside" {
 			t.Errorf("outside: %q with %q", got, read(t, outside+"/f"))
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,6 +24,7 @@ func suite(t *testing.T, dir string) {
 			"knows what it holds":                   suiteHeld,
 			"takes over the permission bits":        suiteBits,
 			"makes, replaces, lengthens and edits":  suiteModes,
+			"gives what is there":                   suiteWalk,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, own(t, dir), opts) })
 		}
@@ -67,6 +69,24 @@ func suiteModes(t *testing.T, dir string, opts Options) {
 	}
 	if got := names(t, dir+"/a/b"); got != "f" {
 		t.Errorf("names: %q, want %q", got, "f")
+	}
+}
+
+func suiteWalk(t *testing.T, dir string, opts Options) {
+	put(t, dir+"/a/b/f", "x")
+	put(t, dir+"/g", "x")
+	if err := errors.Join(os.Symlink("a", dir+"/a/link"), unix.Mkfifo(dir+"/fifo", 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := open(t, dir, opts).Walk(t.Context(), "", WalkLimits{}, func(e Entry) error {
+		got = append(got, e.Path+" "+e.Type.String())
+		return e.Err
+	})
+	const folder, link, fifo, file = " d---------", " L---------", " p---------", " ----------"
+	want := []string{"a" + folder, "a/b" + folder, "a/b/f" + file, "a/link" + link, "fifo" + fifo, "g" + file}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("walk: %v (-want +got):\n%s", err, diff)
 	}
 }
 
