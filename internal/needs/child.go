@@ -40,22 +40,6 @@ func IsChild(t *testing.T) bool {
 	return os.Getenv(childMark) == t.Name()
 }
 
-// InMounts is [InChild] in a mount namespace of the child's own: what the child
-// mounts, with the loop devices that mount(8) makes for it, ends with it. As an
-// ordinary user the child is root of a user namespace in which it alone is mapped,
-// and the test is skipped where there is none (see [Userns]).
-func InMounts(t *testing.T, env ...string) bool {
-	t.Helper()
-	if IsChild(t) {
-		return true
-	}
-	if os.Geteuid() != 0 {
-		Userns(t)
-	}
-	runChild(t, ownMounts(), env)
-	return false
-}
-
 // RunChild runs the current test again in a process of its own, with the
 // variables added to its environment, and returns its output once it has
 // passed. It skips when the child skips and fails when the child fails, ends

@@ -194,18 +194,6 @@ bindfs from at
 umount at`)
 }
 
-// ownMounts starts a program in a mount namespace of its own, as an ordinary user
-// as root of an own user namespace. (*exec.Cmd).Start makes its root private.
-func ownMounts() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
-	if os.Geteuid() != 0 {
-		attr.Cloneflags = unix.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
-	}
-	return attr
-}
-
 // tryScript runs a shell script in dir, in a mount namespace of its own, so
 // that what it mounts ends with it.
 func tryScript(dir, script string) error {
