@@ -101,11 +101,6 @@ func (c *calls) fsync(fd int) error {
 	return c.do("fsync", func() error { return unix.Fsync(fd) })
 }
 
-func (c *calls) read(fd int, buf []byte) (n int, err error) {
-	err = c.do("read", func() (err error) { n, err = unix.Read(fd, buf); return err })
-	return n, err
-}
-
 func (c *calls) pread(fd int, buf []byte, at int64) (n int, err error) {
 	err = c.do("pread", func() (err error) { n, err = unix.Pread(fd, buf, at); return err })
 	return n, err
