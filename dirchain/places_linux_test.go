@@ -35,12 +35,12 @@ func setOverlay(other string) string {
 
 // writableLocations are those where everything works.
 func writableLocations() []location {
+	xino := strings.Replace(setOverlay("two"), `work" dir`, `work,xino=on" dir`, 1)
 	return []location{
 		{"tmpfs", unix.TMPFS_MAGIC, nil, "mkdir dir"},
 		{"overlay of two file systems", unix.OVERLAYFS_SUPER_MAGIC, needs.Overlay, setOverlay("two")},
 		{"overlay of one file system", unix.OVERLAYFS_SUPER_MAGIC, needs.Overlay, setOverlay("one")},
-		{"overlay of two file systems with xino", unix.OVERLAYFS_SUPER_MAGIC, needs.Overlay,
-			strings.Replace(setOverlay("two"), `work" dir`, `work,xino=on" dir`, 1)},
+		{"overlay of two file systems with xino", unix.OVERLAYFS_SUPER_MAGIC, needs.Overlay, xino},
 		{"ext4", unix.EXT4_SUPER_MAGIC, needs.Ext4, image("ext4", "mkfs.ext4 -q", "32M")},
 		{"xfs", unix.XFS_SUPER_MAGIC, needs.XFS, image("xfs", "mkfs.xfs -q", "300M")},
 		{"btrfs", unix.BTRFS_SUPER_MAGIC, needs.Btrfs, image("btrfs", "mkfs.btrfs -q", "128M")},
@@ -101,7 +101,7 @@ func bind(t *testing.T, from, to string) {
 // file is left anywhere in it.
 func own(t *testing.T, dir string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(dir, "case-")
+	dir, err := os.MkdirTemp(dir, "case-") //nolint:usetesting // on the file system that is tried
 	if err != nil {
 		t.Fatal(err)
 	}
