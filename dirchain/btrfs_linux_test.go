@@ -27,14 +27,14 @@ btrfs -q subvolume snapshot dir/sub dir/snapshot`)
 		opts.Protect = []string{"sub/protected"}
 		put(t, dir+"/sub/protected", "protected")
 		r, ctx := open(t, dir, opts), t.Context()
-		held := hold(t, r, "sub/f")
+		held := heldFor(t, r, "sub/f")
 		st, _ := held.Stat()
 		if id := st.ID; id.Dev == r.id.Dev || id.Mount != r.id.Mount {
 			t.Errorf("in the subvolume %v, the root is %v: want another device on the same mount", id, r.id)
 		}
 
 		// The snapshot's file has the same inode number and is another file.
-		copied, _ := hold(t, r, "snapshot/f").Stat()
+		copied, _ := heldFor(t, r, "snapshot/f").Stat()
 		if copied.ID.Ino != st.ID.Ino || copied.ID == st.ID {
 			t.Errorf("in the snapshot %v, in the subvolume %v: want the same number and another device", copied.ID, st.ID)
 		}
@@ -48,7 +48,7 @@ btrfs -q subvolume snapshot dir/sub dir/snapshot`)
 
 		// What was a subvolume is an empty directory in the snapshot. All of them have
 		// one identity, so nothing may be made in them: the kernel refuses.
-		first, second := hold(t, r, "snapshot/first/x").Parent(), hold(t, r, "snapshot/second/x").Parent()
+		first, second := heldFor(t, r, "snapshot/first/x").Parent(), heldFor(t, r, "snapshot/second/x").Parent()
 		if first != second || first.Ino != 2 {
 			t.Errorf("placeholders %v and %v: want one identity with number 2", first, second)
 		}
@@ -82,8 +82,8 @@ btrfs -q subvolume snapshot dir/sub dir/snapshot`)
 	})
 }
 
-// hold is let go with the test.
-func hold(t *testing.T, r *Root, path string) *Target {
+// heldFor is let go with the test.
+func heldFor(t *testing.T, r *Root, path string) *Target {
 	t.Helper()
 	held, err := r.Hold(path)
 	if err != nil {
