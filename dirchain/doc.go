@@ -16,7 +16,9 @@
 // link, no magic link, no mount point and no ".." is followed, whoever exchanges
 // what meanwhile. Every directory of the walk stays open until the effect is
 // done, and what is visible under the same names is compared with what is held
-// before and after the effect. What is not a regular file is never opened.
+// before and after the effect. What is not a regular file is not opened; one that
+// takes a regular file's place between the look at it and the opening is, without
+// waiting for anything, and is closed again unread.
 //
 // A file is replaced by renaming a complete new one over it, so a crash at any
 // point leaves the old file or the new one. Errors are [*Error]; what they mean
@@ -43,7 +45,8 @@
 // The walk needs read and search permission on every directory beneath the root.
 // Writing is refused on file systems whose names and inode numbers are not known to
 // identify a file ([ErrFilesystem]): on all but ext4 (ext2, ext3), xfs, btrfs, tmpfs
-// and overlay, and on these where a directory folds upper and lower case. Linux 4.7 or later; openat2(2) (Linux 5.6) and
-// statx(2) with mount ids (Linux 5.8) are used where they are to be had, and
-// replaced by calls of the same strength, never by a plain path.
+// and overlay, and on these where a directory folds upper and lower case. Linux 4.7
+// or later; openat2(2) (Linux 5.6) and statx(2) with mount ids (Linux 5.8) are used
+// where they are to be had, and replaced by calls of the same strength, never by a
+// plain path.
 package dirchain
