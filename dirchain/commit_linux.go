@@ -3,6 +3,7 @@ package dirchain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -13,8 +14,17 @@ import (
 // right before, and what came of it right after; when that is not what was meant,
 // the exchange is taken back through the held parent.
 func (s *staged) commit(ctx context.Context) error {
-	if err := s.publish(ctx); err != nil || s.r.opts.SkipSync {
-		return err
+	err := s.publish(ctx)
+	if serr := s.sync(); err == nil {
+		err = serr
+	}
+	return err
+}
+
+// sync makes a publication durable, if there was one.
+func (s *staged) sync() error {
+	if !s.result.Applied || s.r.opts.SkipSync {
+		return nil
 	}
 	return s.ch.sync()
 }
@@ -45,7 +55,9 @@ func (s *staged) publish(ctx context.Context) error {
 		return err
 	}
 	s.result.Applied = true
-	s.removeTemp() // the old file, when it was exchanged
+	if err = s.removeTemp(); err != nil { // the old file, when it was exchanged
+		return fmt.Errorf("the replaced file is left beside it: %w", err)
+	}
 	return nil
 }
 

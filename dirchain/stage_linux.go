@@ -224,7 +224,7 @@ func (s *staged) close() {
 	}
 	s.done = true
 	if s.ch != nil {
-		s.removeTemp()
+		_ = s.removeTemp() // the first error is the one to tell
 	}
 	s.r.close(s.old)
 	s.r.close(s.fd)
@@ -238,9 +238,13 @@ func (s *staged) close() {
 	s.r.release()
 }
 
-func (s *staged) removeTemp() {
-	if s.tmp != "" {
-		_ = s.r.unlinkat(s.ch.parent(), s.tmp, 0) // the first error is the one to tell
-		s.tmp = ""
+func (s *staged) removeTemp() error {
+	tmp := s.tmp
+	if s.tmp = ""; tmp == "" {
+		return nil
 	}
+	if err := s.r.unlinkat(s.ch.parent(), tmp, 0); err != nil {
+		return fmt.Errorf("%q: %w", tmp, err)
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // both runs a test with either walk.
@@ -108,6 +110,30 @@ func TestWriteRefusesLinks(t *testing.T) {
 		}
 		if got := names(t, dir); got != "f out" {
 			t.Errorf("inside: %s", got)
+		}
+	})
+}
+
+// TestWriteTellsWhatItLeaves: the new file is in place, and the old one cannot be
+// removed.
+func TestWriteTellsWhatItLeaves(t *testing.T) {
+	both(t, func(t *testing.T, opts Options) {
+		dir := t.TempDir()
+		plant(t, dir, "f")
+		r := open(t, dir, opts)
+		r.hook = func(call string) error {
+			if call == "unlinkat" {
+				return unix.EPERM
+			}
+			return nil
+		}
+		got, err := r.Write(t.Context(), "f", WriteRequest{Mode: Replace, Content: text("new")})
+		tmp, _, _ := strings.Cut(names(t, dir), " ")
+		if !got.Applied || !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), tmp) {
+			t.Errorf("%+v, %v, left is %q", got, err, tmp)
+		}
+		if read(t, dir+"/f") != "new" || read(t, dir+"/"+tmp) != "f" {
+			t.Errorf("there are %q", names(t, dir))
 		}
 	})
 }
