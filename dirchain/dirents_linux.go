@@ -22,10 +22,10 @@ type item struct {
 
 // list reads the names of the chain's last directory, no more than are left, and
 // sorts them.
-func (w *walker) list(ctx context.Context) ([]item, error) {
+func (w *walker) list(ctx context.Context, lv *level) ([]item, error) {
 	r, fd := w.ch.r, w.ch.parent()
-	if fd == r.fd { // its offset is shared by every operation
-		own, _, err := r.openStat(r.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	if lv.depth == 1 { // opened before this walk: others may read with the same offset
+		own, _, err := r.openStat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 		if err != nil {
 			return nil, translated(err)
 		}
@@ -54,6 +54,23 @@ func (w *walker) list(ctx context.Context) ([]item, error) {
 // take adds the names in a buffer of getdents64(2) to items, and says whether more
 // may be read.
 func (w *walker) take(items []item, buf []byte) ([]item, bool) {
+	more := eachDirent(buf, func(name []byte, kind byte) bool {
+		if w.left == 0 {
+			if w.full = because(ErrLimit, fmt.Sprintf("more than %d entries", w.limits.Entries)); w.over == nil {
+				w.over = w.full
+			}
+			return false
+		}
+		w.left--
+		items = append(items, item{string(name), kind, typeOfDirent(kind)})
+		return true
+	})
+	return items, more
+}
+
+// eachDirent gives the names in a buffer of getdents64(2), "." and ".." left out,
+// until do says no.
+func eachDirent(buf []byte, do func(name []byte, kind byte) bool) bool {
 	const head = 19 // d_ino, d_off, d_reclen, d_type
 	for len(buf) > head {
 		size := int(binary.NativeEndian.Uint16(buf[16:]))
@@ -65,19 +82,25 @@ func (w *walker) take(items []item, buf []byte) ([]item, bool) {
 		if end := bytes.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
-		if string(name) == "." || string(name) == ".." {
-			continue
+		if string(name) != "." && string(name) != ".." && !do(name, kind) {
+			return false
 		}
-		if w.left == 0 {
-			if w.full = because(ErrLimit, fmt.Sprintf("more than %d entries", w.limits.Entries)); w.over == nil {
-				w.over = w.full
-			}
-			return items, false
-		}
-		w.left--
-		items = append(items, item{string(name), kind, typeOfDirent(kind)})
 	}
-	return items, true
+	return true
+}
+
+// empty reads a directory that was opened for it until it knows.
+func (c *calls) empty(fd int) (bool, error) {
+	buf := make([]byte, 1<<10)
+	for {
+		n, err := c.getdents(fd, buf)
+		if n <= 0 || err != nil {
+			return err == nil, err
+		}
+		if !eachDirent(buf[:n], func([]byte, byte) bool { return false }) {
+			return false, nil
+		}
+	}
 }
 
 // typeOfDirent is the type that a directory tells, in the terms of io/fs.

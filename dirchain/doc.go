@@ -39,8 +39,16 @@
 // where the caller may give it away. Extended attributes, file flags and the
 // birth time are not.
 //
-// After a crash of this process, or of the machine, one file named
-// ".brainbox-<16 hex digits>.tmp" may be left beside the target.
+// After a crash of this process, or of the machine, a file named
+// ".brainbox-<16 hex digits>.tmp" may be left beside the target: of a write (each
+// of a batch) the new or the old one, of a removal or a rename the entry itself,
+// beside its old or its new name.
+//
+// Removing and renaming give the entry such a name for a moment, so that exactly
+// what was judged goes: others may find neither name then. A directory is moved or
+// removed with what is in it. Protected paths in it are known by their names; a file
+// in it that is another name of a protected one is found by [Root.RemoveTree], which
+// looks at everything, and not by [Root.Rename], which moves that name alone.
 //
 // The walk needs read and search permission on every directory beneath the root.
 // Writing is refused on file systems whose names and inode numbers are not known to

@@ -90,12 +90,13 @@ func (ch *chain) removeSame(parts []string, st Stat) error {
 // unlinkSame looks at an entry and removes it right after.
 func (ch *chain) unlinkSame(dir int, name string, st Stat) error {
 	now, err := ch.r.statAt(dir, name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case now.ID != st.ID || now.Mode&unix.S_IFMT != st.Mode&unix.S_IFMT:
-		return because(ErrChanged, "something else has the name")
-	case now.ID.Mount != ch.r.id.Mount:
+	}
+	if err = st.sameEntry(now); err != nil {
+		return err
+	}
+	if now.ID.Mount != ch.r.id.Mount {
 		return ErrMount
 	}
 	flags := 0

@@ -68,10 +68,15 @@ func (r *Root) walkTree(ctx context.Context, unsafePath string, limits WalkLimit
 		return err
 	}
 	defer ch.close()
+	return ch.give(ctx, unsafePath, limits, fn)
+}
+
+// give is a walk of the chain's last directory, whose path is given.
+func (ch *chain) give(ctx context.Context, path string, limits WalkLimits, fn func(Entry) error) error {
 	w := newWalker(ch, limits, fn)
-	lv, end := w.level(unsafePath, 1)
+	lv, end := w.level(path, 1)
 	defer end()
-	switch err = w.contents(ctx, lv); {
+	switch err := w.contents(ctx, lv); {
 	case errors.Is(err, fs.SkipAll):
 		return nil
 	case err != nil:
@@ -122,7 +127,7 @@ func (w *walker) level(path string, depth int) (*level, func()) {
 
 // contents gives the entries of the chain's last directory.
 func (w *walker) contents(ctx context.Context, lv *level) error {
-	items, err := w.list(ctx)
+	items, err := w.list(ctx, lv)
 	if err != nil {
 		return err
 	}
