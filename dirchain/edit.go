@@ -21,23 +21,32 @@ func (r *Root) Edit(ctx context.Context, unsafePath string, req EditRequest) (Wr
 }
 
 func (r *Root) edit(ctx context.Context, unsafePath string, req EditRequest) (WriteResult, error) {
+	write, err := r.edited(ctx, unsafePath, req)
+	if err != nil {
+		return WriteResult{}, err
+	}
+	return r.Write(ctx, unsafePath, write)
+}
+
+// edited reads the file and gives the write that the edit is.
+func (r *Root) edited(ctx context.Context, unsafePath string, req EditRequest) (WriteRequest, error) {
 	if len(req.Old) == 0 {
-		return WriteResult{}, because(ErrMatch, "it is empty")
+		return WriteRequest{}, because(ErrMatch, "it is empty")
 	}
 	got, err := r.readFile(ctx, unsafePath, ReadRequest{Limit: r.opts.MaxFile})
 	if err != nil {
-		return WriteResult{}, err
+		return WriteRequest{}, err
 	}
 	if req.Base != nil && *req.Base != got.SHA256 {
-		return WriteResult{}, because(ErrStale, "it is "+got.SHA256.String())
+		return WriteRequest{}, because(ErrStale, "it is "+got.SHA256.String())
 	}
 	text, err := replaceOnce(got.Data, req.Old, req.New)
 	if err != nil {
-		return WriteResult{}, err
+		return WriteRequest{}, err
 	}
-	return r.Write(ctx, unsafePath, WriteRequest{
+	return WriteRequest{
 		Mode: Replace, Content: bytes.NewReader(text), Base: &got.SHA256, Held: req.Held,
-	})
+	}, nil
 }
 
 // replaceOnce replaces the only occurrence of old. Pure.

@@ -44,6 +44,9 @@ var (
 	ErrFilesystem error = &sentinel{"not on this file system", errors.ErrUnsupported}
 	// ErrLimit: a walk met a limit of depth, number or time.
 	ErrLimit error = &sentinel{"a limit of the walk was met", nil}
+	// ErrBatch: the entries of a batch are none, too many, or in each other's way
+	// (fs.ErrInvalid).
+	ErrBatch error = &sentinel{"the entries cannot be one batch", fs.ErrInvalid}
 	// ErrMatch: the old text of an edit is empty, absent, or there more than once.
 	ErrMatch error = &sentinel{"the old text must be there exactly once", fs.ErrInvalid}
 )

@@ -1,0 +1,145 @@
+package dirchain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// MaxBatch is how many entries a batch may have.
+const MaxBatch = 32
+
+// BatchEntry is one write of a batch, or one edit.
+type BatchEntry struct {
+	Path string
+	WriteRequest
+	// Edit, when not nil, is done in place of the WriteRequest, which is not looked at.
+	Edit *EditRequest
+}
+
+// BatchResult is what became of one entry.
+type BatchResult struct {
+	WriteResult
+	Err error // why not, or what went wrong after it was applied
+}
+
+// Batch does 1 to [MaxBatch] writes ([ErrBatch]), of which no two may be in each
+// other's way: the same path or file, or a directory of the other. Everything that
+// can fail without an effect is done for all of them first: when one is refused
+// nothing is applied, and nothing is left. Files are then published one after the
+// other; when one fails there, those before it stay applied and those after it are
+// not tried, and the results, one for each entry, say so. The error is that of the
+// first entry that failed.
+func (r *Root) Batch(ctx context.Context, entries []BatchEntry) ([]BatchResult, error) {
+	b := batch{r: r, results: make([]BatchResult, len(entries)), staged: make([]*staged, 0, len(entries))}
+	defer b.close()
+	if err := disjoint(entries); err != nil {
+		return b.results, named("batch", "", err)
+	}
+	for i, e := range entries {
+		if err := b.stage(ctx, e); err != nil {
+			b.results[i].Err = err
+			return b.told(entries)
+		}
+	}
+	if i, err := b.publish(ctx); err != nil {
+		b.results[i].Err = err
+	}
+	for i, s := range b.staged {
+		if b.results[i].WriteResult = s.result; s.result.Applied {
+			if err := s.sync(); b.results[i].Err == nil {
+				b.results[i].Err = err
+			}
+		}
+	}
+	return b.told(entries)
+}
+
+// disjoint judges the paths. Pure.
+func disjoint(entries []BatchEntry) error {
+	if n := len(entries); n == 0 || n > MaxBatch {
+		return because(ErrBatch, fmt.Sprintf("%d, from 1 to %d are possible", n, MaxBatch))
+	}
+	for i, a := range entries {
+		for _, b := range entries[:i] {
+			if a.Path == b.Path || strings.HasPrefix(a.Path, b.Path+"/") || strings.HasPrefix(b.Path, a.Path+"/") {
+				return because(ErrBatch, fmt.Sprintf("%q and %q", b.Path, a.Path))
+			}
+		}
+	}
+	return nil
+}
+
+type batch struct {
+	r       *Root
+	staged  []*staged
+	results []BatchResult
+}
+
+// stage adds one entry.
+func (b *batch) stage(ctx context.Context, e BatchEntry) error {
+	req := e.WriteRequest
+	if e.Edit != nil {
+		var err error
+		if req, err = b.r.edited(ctx, e.Path, *e.Edit); err != nil {
+			return err
+		}
+	}
+	s, err := b.r.stage(ctx, e.Path, req)
+	if err != nil {
+		return err
+	}
+	b.staged = append(b.staged, s)
+	for _, o := range b.staged[:len(b.staged)-1] {
+		if s.meets(o) {
+			return because(ErrBatch, "another path of the batch leads to the same file")
+		}
+	}
+	return nil
+}
+
+// meets: both have one entry, or two names of one file.
+func (s *staged) meets(o *staged) bool {
+	if s.old >= 0 && o.old >= 0 && s.before.ID == o.before.ID {
+		return true
+	}
+	a, b := s.ch.links[len(s.ch.links)-1].id, o.ch.links[len(o.ch.links)-1].id
+	return a == b && s.leaf == o.leaf
+}
+
+// publish gives all files their names, after one more look at each of them. It
+// tells the entry that failed.
+func (b *batch) publish(ctx context.Context) (int, error) {
+	b.r.publish.Lock()
+	defer b.r.publish.Unlock()
+	for i, s := range b.staged {
+		if err := s.stillJudged(ctx); err != nil {
+			return i, err
+		}
+	}
+	for i, s := range b.staged {
+		if err := s.publish(ctx); err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
+}
+
+// told names the errors, and gives the first.
+func (b *batch) told(entries []BatchEntry) (_ []BatchResult, first error) {
+	for i := range b.results {
+		res := &b.results[i]
+		if res.Err = named("batch", entries[i].Path, res.Err); first == nil {
+			first = res.Err
+		}
+	}
+	return b.results, first
+}
+
+// close takes back what was not applied, the last first: an earlier entry may have
+// made the directories of a later one.
+func (b *batch) close() {
+	for i := len(b.staged) - 1; i >= 0; i-- {
+		b.staged[i].close()
+	}
+}
