@@ -2,6 +2,7 @@ package dirchain
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 
@@ -113,6 +114,9 @@ func (c *calls) writeAll(fd int, buf []byte) error {
 		err := c.do("write", func() (err error) { n, err = unix.Write(fd, buf); return err })
 		if err != nil {
 			return err
+		}
+		if n <= 0 {
+			return io.ErrShortWrite // never an endless loop
 		}
 		buf = buf[n:]
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,17 +41,15 @@ func (s *staged) publish(ctx context.Context) error {
 	}
 	swapped, err := s.rename()
 	if errors.Is(err, fs.ErrExist) && s.lastWins() {
-		swapped, err = s.overtake(ctx)
+		if err = s.again(ctx); err == nil {
+			swapped, err = s.rename()
+		}
 	}
 	if err != nil {
 		return err
 	}
-	if !swapped {
-		s.tmp = "" // it has the target's name now
-	}
 	if err = s.verifyPublished(swapped); err != nil {
-		s.takeBack(swapped)
-		return err
+		return s.takeBack(swapped, err)
 	}
 	s.result.Applied = true
 	if err = s.removeTemp(); err != nil { // the old file, when it was exchanged
@@ -81,10 +78,15 @@ func (s *staged) stillJudged(ctx context.Context) error {
 	if err := s.ch.verify(); err != nil {
 		return err
 	}
+	if err := s.untouched(); err != nil {
+		return err
+	}
 	st, err := s.r.statAt(s.ch.parent(), s.leaf)
 	switch {
 	case s.old < 0 && errors.Is(err, fs.ErrNotExist):
 		return nil
+	case s.old < 0 && err == nil && s.lastWins():
+		return s.again(ctx)
 	case s.old < 0 && err == nil:
 		return fs.ErrExist
 	case errors.Is(err, fs.ErrNotExist):
@@ -96,15 +98,33 @@ func (s *staged) stillJudged(ctx context.Context) error {
 		return err
 	}
 	if st.ID != s.before.ID {
-		return s.otherFile()
+		if err = s.otherFile(); err != nil {
+			return err
+		}
 	}
-	if err = s.sameRights(st); err != nil {
-		return err
+	if st.same(s.before) {
+		return s.baseHolds(ctx)
 	}
-	if s.guarded() && !st.same(s.before) {
+	if s.guarded() {
 		return because(ErrStale, "it was written to meanwhile")
 	}
-	return s.baseHolds(ctx)
+	return s.again(ctx)
+}
+
+// untouched: the temporary name has the new file, as it was written.
+func (s *staged) untouched() error {
+	st, err := s.r.statAt(s.ch.parent(), s.tmp)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return because(ErrChanged, "the new file is no longer there")
+	case err != nil:
+		return err
+	case st.ID != s.wrote.ID || st.Links != 1:
+		return because(ErrChanged, "the new file was exchanged")
+	case st.Size != s.wrote.Size || !st.Modified.Equal(s.wrote.Modified):
+		return because(ErrChanged, "somebody else wrote to the new file")
+	}
+	return nil
 }
 
 // guarded: the new content depends on the old.
@@ -134,44 +154,70 @@ func (s *staged) lastWins() bool {
 	return s.req.Mode == CreateOrReplace && !s.guarded() && s.req.Held == nil
 }
 
-// overtake replaces a file that another writer made since the look.
-func (s *staged) overtake(ctx context.Context) (bool, error) {
-	if err := s.openOld(ctx); err != nil {
-		return false, err
+// again judges anew what has the target's name, when another writer was there
+// since the look and the last one wins: the new file is never open to more than
+// the one that it replaces.
+func (s *staged) again(ctx context.Context) error {
+	s.r.close(s.old)
+	s.old, s.result.Created = -1, false
+	if err := s.openOld(ctx); err != nil || s.old < 0 {
+		return err
 	}
-	if s.old < 0 {
-		return s.rename()
+	if err := s.r.judge(s.parts, []Identity{s.before.ID}, false); err != nil {
+		return err
 	}
-	s.result.Created = false
 	st, err := s.r.statAt(s.fd, "")
-	if err == nil {
-		err = s.takeOver(st)
-	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return s.rename()
+	return s.takeOver(st)
 }
 
 // rename publishes: a new file without ever replacing one, an existing one by
-// exchange, so that what was displaced can be looked at and put back. Where the
-// file system has no exchange, by a plain rename.
+// exchange, so that what was displaced has the temporary name, and can be looked
+// at and put back.
 func (s *staged) rename() (swapped bool, err error) {
 	dir := s.ch.parent()
 	if s.old >= 0 {
 		err = s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_EXCHANGE)
 		if unsupported(err) {
-			return false, s.r.renameat2(dir, s.tmp, dir, s.leaf, 0)
+			err = s.renameOver()
 		}
 		return err == nil, err
 	}
 	err = s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE)
-	if unsupported(err) {
-		if err = s.r.linkat(dir, s.tmp, dir, s.leaf); err == nil {
-			err = s.r.unlinkat(dir, s.tmp, 0)
+	switch {
+	case err == nil:
+		s.tmp = "" // it has the target's name now
+	case unsupported(err):
+		if err = s.r.linkat(dir, s.tmp, dir, s.leaf); err != nil {
+			break
 		}
+		if err = s.r.unlinkat(dir, s.tmp, 0); err != nil {
+			return false, errors.Join(err, s.takeBackNew())
+		}
+		s.tmp = ""
 	}
 	return false, err
+}
+
+// renameOver does an exchange where the file system has none: the old file gets
+// another name first. What comes between the two calls is lost, and not seen.
+func (s *staged) renameOver() error {
+	dir := s.ch.parent()
+	name, err := tempName()
+	if err != nil {
+		return err
+	}
+	if err = s.r.linkat(dir, s.leaf, dir, name); err != nil {
+		return err
+	}
+	if err = s.r.renameat2(dir, s.tmp, dir, s.leaf, 0); err != nil {
+		_ = s.r.unlinkat(dir, name, 0)
+		return err
+	}
+	s.tmp, s.simple = name, true
+	return nil
 }
 
 func unsupported(err error) bool {
@@ -191,22 +237,37 @@ func (s *staged) verifyPublished(swapped bool) error {
 	if err != nil {
 		return err
 	}
-	if st.ID != s.id || st.Links != 1 {
+	if st.ID != s.wrote.ID || st.Links != 1 {
 		return because(ErrChanged, "the target is not the file that was written")
 	}
 	if !swapped {
 		return nil
 	}
-	if st, err = s.r.statAt(s.ch.parent(), s.tmp); err != nil {
+	if st, err = s.r.statAt(s.ch.parent(), s.tmp); errors.Is(err, fs.ErrNotExist) {
+		s.tmp = "" // somebody tidied up, and there is nothing to put back
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return because(ErrChanged, "what was there is no longer a regular file")
-	}
+	s.spare = st.ID
+	return s.displaced(st)
+}
+
+// displaced judges what the new file has replaced.
+func (s *staged) displaced(st Stat) error {
 	if st.ID != s.before.ID {
-		return s.otherFile()
+		if st.Mode&unix.S_IFMT != unix.S_IFREG {
+			return because(ErrChanged, "what was there is no longer a regular file")
+		}
+		if err := s.otherFile(); err != nil {
+			return err
+		}
+		if err := s.r.judge(s.parts, []Identity{st.ID}, false); err != nil {
+			return err
+		}
 	}
-	if err = s.sameRights(st); err != nil {
+	if err := s.sameRights(st); err != nil {
 		return err
 	}
 	if s.guarded() && (st.Size != s.before.Size || !st.Modified.Equal(s.before.Modified)) {
@@ -214,33 +275,3 @@ func (s *staged) verifyPublished(swapped bool) error {
 	}
 	return nil
 }
-
-// takeBack undoes a publication in the held parent. What is anybody else's by now
-// is left alone. Another process that met our file may be about to put it back, so
-// a displaced file waits a little for its name.
-func (s *staged) takeBack(swapped bool) {
-	dir := s.ch.parent()
-	for range takeBackTries {
-		st, err := s.r.statAt(dir, s.leaf)
-		ours := err == nil && st.ID == s.id
-		switch {
-		case !swapped:
-			if ours {
-				_ = s.r.unlinkat(dir, s.leaf, 0)
-			}
-			return
-		case ours && s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_EXCHANGE) == nil:
-			return // the temporary name has our file again, and is removed with it
-		case errors.Is(err, fs.ErrNotExist) && s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE) == nil:
-			s.tmp = "" // our file is gone, and the displaced one has its name again
-			return
-		}
-		time.Sleep(takeBackWait)
-	}
-}
-
-// After this long whoever has the target's name means to keep it.
-const (
-	takeBackTries = 50
-	takeBackWait  = time.Millisecond
-)

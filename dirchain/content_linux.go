@@ -93,10 +93,17 @@ func (s *staged) fill(ctx context.Context) error {
 	if got := Hash(added.Sum(nil)); s.req.Digest != nil && got != *s.req.Digest {
 		return because(ErrStale, "the content has "+got.String()+", approved was "+s.req.Digest.String())
 	}
-	if s.r.opts.SkipSync {
-		return nil
+	if !s.r.opts.SkipSync {
+		if err := s.r.fsync(s.fd); err != nil {
+			return err
+		}
 	}
-	return s.r.fsync(s.fd)
+	var err error
+	s.wrote, err = s.r.statAt(s.fd, "")
+	if err == nil && s.wrote.Size != s.result.Size {
+		err = because(ErrChanged, "somebody else wrote to the new file")
+	}
+	return err
 }
 
 // pour copies the request's content, up to the root's limit for the whole file.

@@ -27,13 +27,18 @@
 // # Concurrency
 //
 // A Root may be used by any number of goroutines. Two writes to the same file
-// with a base hash: exactly one succeeds, the other is [ErrStale].
+// with a base hash: exactly one succeeds, the other is [ErrStale]. Without a base
+// the last one wins.
 //
 // # Limits
 //
 // The file system is the arbiter between processes: a program that may write to
 // the root's files itself, outside this package, can still change them between
-// the last look and the effect; it cannot make the effect land anywhere else.
+// the last look and the effect; it cannot make the effect land anywhere else. A
+// file that it puts there in that moment is given its name again, and the write
+// fails; where the file system has no exchange (RENAME_EXCHANGE, rename(2)) it is lost.
+// When something else has the name by then, the displaced file is kept beside it,
+// and the error says so.
 //
 // Mode and POSIX access list of a replaced file are taken over, and its owner
 // where the caller may give it away. Extended attributes, file flags and the

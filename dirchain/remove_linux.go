@@ -87,7 +87,7 @@ func (t *Target) baseHolds(ctx context.Context, base Hash) error {
 	if err = t.stat.sameEntry(st); err != nil {
 		return err
 	}
-	sum, _, err := r.sum(ctx, fd, r.opts.MaxFile)
+	sum, _, err := r.sum(ctx, fd, st.Size, r.opts.MaxFile)
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,15 @@ type staged struct {
 	r      *Root
 	ch     *chain
 	req    WriteRequest
+	parts  []string
 	leaf   string
 	old    int // the file that will be replaced, open for reading; or -1
 	before Stat
-	tmp    string // "" when there is none, or it is no longer ours
-	fd     int    // the new file
-	id     Identity
+	tmp    string   // "" when there is none, or it is no longer ours
+	fd     int      // the new file
+	wrote  Stat     // of it, complete
+	spare  Identity // what has the temporary name and may be removed
+	simple bool     // the file system has no exchange
 	result WriteResult
 	done   bool
 }
@@ -43,21 +46,22 @@ func (r *Root) stage(ctx context.Context, unsafePath string, req WriteRequest) (
 		r.release()
 		return nil, r.kind
 	}
-	s := &staged{r: r, req: req, leaf: parts[len(parts)-1], old: -1, fd: -1}
+	s := &staged{r: r, req: req, parts: parts, leaf: parts[len(parts)-1], old: -1, fd: -1}
 	ready := false
 	defer func() { // also when the caller's reader panics
 		if !ready {
 			s.close()
 		}
 	}()
-	if err = s.prepare(ctx, parts); err != nil {
+	if err = s.prepare(ctx); err != nil {
 		return nil, err
 	}
 	ready = true
 	return s, nil
 }
 
-func (s *staged) prepare(ctx context.Context, parts []string) (err error) {
+func (s *staged) prepare(ctx context.Context) (err error) {
+	parts := s.parts
 	if err = s.r.judge(parts, nil, false); err != nil { // before a directory is made
 		return err
 	}
@@ -115,8 +119,8 @@ func (s *staged) openOld(ctx context.Context) error {
 	if s.old, s.before, err = s.r.openStat(s.ch.parent(), s.leaf, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY); err != nil {
 		return translated(err)
 	}
-	if s.before.ID != st.ID {
-		return ErrChanged
+	if err = s.replaceable(s.before); err != nil { // another one since, as likely as not a writer's
+		return err
 	}
 	return s.baseHolds(ctx)
 }
@@ -134,7 +138,7 @@ func (s *staged) replaceable(st Stat) error {
 		return because(ErrMode, fmt.Sprintf("the file has %#o", st.Mode&0o7777))
 	case st.Links != 1 && !s.req.ReplaceLinked:
 		return ErrLinked
-	case s.req.Mode == Append && st.Size > s.r.opts.MaxFile:
+	case s.guarded() && st.Size > s.r.opts.MaxFile:
 		return because(ErrTooLarge, fmt.Sprintf("%d bytes, at most %d", st.Size, s.r.opts.MaxFile))
 	}
 	return nil
@@ -188,7 +192,7 @@ func (s *staged) makeTemp() error {
 	if err != nil {
 		return err
 	}
-	s.id = st.ID
+	s.wrote, s.spare = st, st.ID
 	if s.old < 0 {
 		return nil
 	}
@@ -238,12 +242,18 @@ func (s *staged) close() {
 	s.r.release()
 }
 
+// removeTemp removes what has the temporary name, but not what somebody else has
+// put there.
 func (s *staged) removeTemp() error {
 	tmp := s.tmp
 	if s.tmp = ""; tmp == "" {
 		return nil
 	}
-	if err := s.r.unlinkat(s.ch.parent(), tmp, 0); err != nil {
+	st, err := s.r.statAt(s.ch.parent(), tmp)
+	if err == nil && st.ID != s.spare && s.spare != (Identity{}) {
+		return nil
+	}
+	if err = s.r.unlinkat(s.ch.parent(), tmp, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%q: %w", tmp, err)
 	}
 	return nil

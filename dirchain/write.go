@@ -59,6 +59,9 @@ type WriteResult struct {
 	SHA256   Hash // of the whole new file
 	Size     int64
 	Previous *Hash // of the replaced file, where it was read
+	// Kept is the name, beside the target, of the file that was displaced by a write
+	// that failed, and could not be given its own name again: somebody else has that.
+	Kept string
 }
 
 // Write makes, replaces or lengthens one regular file. The content goes to a new
