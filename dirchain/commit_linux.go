@@ -13,7 +13,7 @@ import (
 // right before, and what came of it right after; when that is not what was meant,
 // the exchange is taken back through the held parent.
 func (s *staged) commit(ctx context.Context) error {
-	err := s.publish(ctx)
+	err := s.publishAlone(ctx)
 	if serr := s.sync(); err == nil {
 		err = serr
 	}
@@ -28,11 +28,16 @@ func (s *staged) sync() error {
 	return s.ch.sync()
 }
 
-// publish: one publication of a root runs at a time, so that two of them never
+// publishAlone: one publication of a root runs at a time, so that two of them never
 // take back each other's. The lock is let go also when the caller's Before panics.
-func (s *staged) publish(ctx context.Context) error {
+func (s *staged) publishAlone(ctx context.Context) error {
 	s.r.publish.Lock()
 	defer s.r.publish.Unlock()
+	return s.publish(ctx)
+}
+
+// publish needs the root's lock.
+func (s *staged) publish(ctx context.Context) error {
 	if err := s.ask(ctx); err != nil {
 		return err
 	}
