@@ -110,8 +110,15 @@ func (s *staged) meets(o *staged) bool {
 // publish gives all files their names, after one more look at each of them. It
 // tells the entry that failed.
 func (b *batch) publish(ctx context.Context) (int, error) {
-	b.r.publish.Lock()
-	defer b.r.publish.Unlock()
+	chains := make([]*chain, len(b.staged))
+	for i, s := range b.staged {
+		chains[i] = s.ch
+	}
+	unlock, err := b.r.lock(ctx, chains...)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
 	for i, s := range b.staged {
 		if err := s.stillJudged(ctx); err != nil {
 			return i, err

@@ -102,6 +102,10 @@ func (c *calls) fsync(fd int) error {
 	return c.do("fsync", func() error { return unix.Fsync(fd) })
 }
 
+func (c *calls) flock(fd, how int) error {
+	return c.do("flock", func() error { return unix.Flock(fd, how) })
+}
+
 func (c *calls) pread(fd int, buf []byte, at int64) (n int, err error) {
 	err = c.do("pread", func() (err error) { n, err = unix.Pread(fd, buf, at); return err })
 	return n, err

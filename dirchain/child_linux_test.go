@@ -41,7 +41,7 @@ type sent struct {
 
 // op is the operation.
 type op struct {
-	Kind    string // write (also ""), read, edit, hold
+	Kind    string // write (also ""), read, edit, hold, count, fill
 	Path    string
 	Mode    Mode
 	Content string // of a write; what an edit puts in
@@ -52,6 +52,7 @@ type op struct {
 	Parents bool
 	Linked  bool // ReplaceLinked, AllowLinked
 	Endless bool // the content has no end
+	N       int  // how often, of count and fill
 }
 
 // outcome is what became of it.
@@ -133,6 +134,10 @@ func (p op) do(r *Root, o *outcome) {
 		got, err := r.Edit(ctx, p.Path, EditRequest{Old: []byte(p.Old), New: []byte(p.Content), Base: hashOf(p.Base)})
 		o.Applied, o.SHA256 = got.Applied, got.SHA256
 		o.told(err)
+	case "count":
+		o.told(count(ctx, r, p.Path, p.N))
+	case "fill":
+		o.told(fillOver(ctx, r, p.Path, p.Content, p.N))
 	case "hold":
 		t, err := r.Hold(p.Path)
 		if err == nil {

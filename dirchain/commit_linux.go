@@ -20,6 +20,18 @@ func (s *staged) commit(ctx context.Context) error {
 	return err
 }
 
+// publishAlone: one publication in a directory runs at a time, so that two of them
+// never take back each other's. The locks are let go also when the caller's Before
+// panics.
+func (s *staged) publishAlone(ctx context.Context) error {
+	unlock, err := s.r.lock(ctx, s.ch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.publish(ctx)
+}
+
 // sync makes a publication durable, if there was one.
 func (s *staged) sync() error {
 	if !s.result.Applied || s.r.opts.SkipSync {
@@ -28,15 +40,7 @@ func (s *staged) sync() error {
 	return s.ch.sync()
 }
 
-// publishAlone: one publication of a root runs at a time, so that two of them never
-// take back each other's. The lock is let go also when the caller's Before panics.
-func (s *staged) publishAlone(ctx context.Context) error {
-	s.r.publish.Lock()
-	defer s.r.publish.Unlock()
-	return s.publish(ctx)
-}
-
-// publish needs the root's lock.
+// publish needs the locks.
 func (s *staged) publish(ctx context.Context) error {
 	if err := s.ask(ctx); err != nil {
 		return err
@@ -103,9 +107,12 @@ func (s *staged) stillJudged(ctx context.Context) error {
 		return err
 	}
 	if st.ID != s.before.ID {
-		if err = s.otherFile(); err != nil {
-			return err
-		}
+		err = s.otherFile()
+	} else {
+		err = s.sameRights(st)
+	}
+	if err != nil {
+		return err
 	}
 	if st.same(s.before) {
 		return s.baseHolds(ctx)

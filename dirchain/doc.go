@@ -26,9 +26,11 @@
 //
 // # Concurrency
 //
-// A Root may be used by any number of goroutines. Two writes to the same file
-// with a base hash: exactly one succeeds, the other is [ErrStale]. Without a base
-// the last one wins.
+// A Root may be used by any number of goroutines, and a directory by any number of
+// processes. Two writes to the same file with a base hash: exactly one succeeds,
+// the other is [ErrStale]. Without a base the last one wins. While a file takes
+// its name its directory is locked (flock(2)); a program that may open the
+// directory and holds that lock for more than a second makes writes [ErrBusy].
 //
 // # Limits
 //

@@ -72,9 +72,12 @@ func (r *Root) mkdir(ctx context.Context, unsafePath string, req MkdirRequest) (
 // mkdir makes the entry of a judged target.
 func (t *Target) mkdir(ctx context.Context, perm uint32, there bool) (MkdirResult, error) {
 	r := t.ch.r
-	r.publish.Lock()
-	defer r.publish.Unlock()
-	if err := ctx.Err(); err != nil {
+	unlock, err := r.lock(ctx, t.ch)
+	if err != nil {
+		return MkdirResult{}, err
+	}
+	defer unlock()
+	if err = ctx.Err(); err != nil {
 		return MkdirResult{}, err
 	}
 	if t.found {
@@ -86,7 +89,7 @@ func (t *Target) mkdir(ctx context.Context, perm uint32, there bool) (MkdirResul
 	if err := r.point("mkdir"); err != nil {
 		return MkdirResult{}, err
 	}
-	err := r.mkdirat(t.ch.parent(), t.leaf, perm)
+	err = r.mkdirat(t.ch.parent(), t.leaf, perm)
 	if there && errors.Is(err, fs.ErrExist) { // another mkdir -p was faster
 		if err = t.look(); err == nil {
 			return t.met(there)

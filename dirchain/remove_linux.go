@@ -105,8 +105,11 @@ func (t *Target) baseHolds(ctx context.Context, base Hash) error {
 // removeFile removes what is not a directory. guarded: its content was judged.
 func (t *Target) removeFile(ctx context.Context, guarded bool) error {
 	r := t.ch.r
-	r.publish.Lock()
-	defer r.publish.Unlock()
+	unlock, err := r.lock(ctx, t.ch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := t.removable(ctx); err != nil {
 		return err
 	}
@@ -135,8 +138,11 @@ func (t *Target) removable(ctx context.Context) error {
 // even for a moment.
 func (t *Target) removeEmpty(ctx context.Context) error {
 	r := t.ch.r
-	r.publish.Lock()
-	defer r.publish.Unlock()
+	unlock, err := r.lock(ctx, t.ch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := t.removable(ctx); err != nil {
 		return err
 	}
@@ -147,7 +153,7 @@ func (t *Target) removeEmpty(ctx context.Context) error {
 			return unix.ENOTEMPTY
 		}
 	}
-	err := t.ch.takeOut(t.leaf, t.stat.sameEntry)
+	err = t.ch.takeOut(t.leaf, t.stat.sameEntry)
 	if errors.Is(err, unix.EXDEV) {
 		// Overlay without redirect_dir cannot rename a directory of a lower layer
 		// (kernel Documentation/filesystems/overlayfs). rmdir takes an empty one

@@ -231,16 +231,7 @@ func (f *felling) failed(path string, err error) {
 // directory removes the empty directory itself.
 func (f *felling) directory(ctx context.Context) error {
 	r := f.t.ch.r
-	r.publish.Lock()
-	err := ctx.Err()
-	if err == nil {
-		err = f.t.still()
-	}
-	if err == nil {
-		err = f.t.ch.unlinkSame(f.t.ch.parent(), f.t.leaf, f.t.stat)
-	}
-	r.publish.Unlock()
-	if err != nil {
+	if err := f.unlinkLast(ctx); err != nil {
 		f.failed(f.t.path, err)
 		return err
 	}
@@ -250,4 +241,20 @@ func (f *felling) directory(ctx context.Context) error {
 		return nil
 	}
 	return f.t.ch.sync()
+}
+
+func (f *felling) unlinkLast(ctx context.Context) error {
+	ch := f.t.ch
+	unlock, err := ch.r.lock(ctx, ch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err = ctx.Err(); err != nil {
+		return err
+	}
+	if err = f.t.still(); err != nil {
+		return err
+	}
+	return ch.unlinkSame(ch.parent(), f.t.leaf, f.t.stat)
 }

@@ -115,8 +115,11 @@ func replaceableBy(st Stat) error {
 // random name where it is and is looked at, comes with that name to the other
 // directory and is looked at again, and then gets the new name.
 func (m *move) publish(ctx context.Context) error {
-	m.r.publish.Lock()
-	defer m.r.publish.Unlock()
+	unlock, err := m.r.lock(ctx, m.from.ch, m.to.ch)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -69,13 +69,13 @@ func OpenRoot(path string, opts Options) (*Root, error) {
 	return newRoot(fd, real, path, opts)
 }
 
-// NewRoot takes a directory that the caller holds, and duplicates its descriptor,
-// which must not be O_PATH. Where the directory is visible is not known and not
-// compared; what is beneath it is.
+// NewRoot takes a directory that the caller holds, and opens it once more: a
+// duplicate would share the lock of the directory. Where the directory is visible
+// is not known and not compared; what is beneath it is.
 func NewRoot(dir *os.File, opts Options) (*Root, error) {
-	fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := unix.Openat(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, named("open", dir.Name(), os.NewSyscallError("fcntl", err))
+		return nil, named("open", dir.Name(), os.NewSyscallError("openat", err))
 	}
 	return newRoot(fd, "", dir.Name(), opts)
 }

@@ -100,9 +100,25 @@ func (s *staged) prepare(ctx context.Context) (err error) {
 	return s.fill(ctx)
 }
 
-// openOld looks at what has the target's name, and opens it for reading when it
-// is the regular file that will be replaced. What is not regular is never opened.
+// openOld opens the file that will be replaced, again when another writer has
+// replaced it and removed it between the look and the opening.
 func (s *staged) openOld(ctx context.Context) error {
+	for range maxAgain {
+		if err := s.openOnce(); err != nil || s.old < 0 {
+			return err
+		}
+		if s.before.Links > 0 {
+			return s.baseHolds(ctx)
+		}
+		s.r.close(s.old)
+		s.old = -1
+	}
+	return because(ErrChanged, "the file is replaced all the time")
+}
+
+// openOnce looks at what has the target's name, and opens it for reading when it
+// is the regular file that will be replaced. What is not regular is never opened.
+func (s *staged) openOnce() error {
 	st, err := s.r.statAt(s.ch.parent(), s.leaf)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && (s.req.Mode == Create || s.req.Mode == CreateOrReplace && s.req.Base == nil):
@@ -119,10 +135,7 @@ func (s *staged) openOld(ctx context.Context) error {
 	if s.old, s.before, err = s.r.openStat(s.ch.parent(), s.leaf, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY); err != nil {
 		return translated(err)
 	}
-	if err = s.replaceable(s.before); err != nil { // another one since, as likely as not a writer's
-		return err
-	}
-	return s.baseHolds(ctx)
+	return s.replaceable(s.before) // it may be another one by now, as likely as not a writer's
 }
 
 // replaceable judges an existing entry. Pure.
@@ -136,7 +149,7 @@ func (s *staged) replaceable(st Stat) error {
 		return ErrMount
 	case st.Mode&0o7000 != 0:
 		return because(ErrMode, fmt.Sprintf("the file has %#o", st.Mode&0o7777))
-	case st.Links != 1 && !s.req.ReplaceLinked:
+	case st.Links > 1 && !s.req.ReplaceLinked:
 		return ErrLinked
 	case s.guarded() && st.Size > s.r.opts.MaxFile:
 		return because(ErrTooLarge, fmt.Sprintf("%d bytes, at most %d", st.Size, s.r.opts.MaxFile))
