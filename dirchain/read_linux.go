@@ -56,6 +56,9 @@ func (r *Root) readFile(ctx context.Context, unsafePath string, req ReadRequest)
 		return ReadResult{}, err
 	}
 	defer r.close(fd)
+	if err = r.visible(); err != nil {
+		return ReadResult{}, err
+	}
 	switch {
 	case st.Links > 1 && !req.AllowLinked:
 		return ReadResult{}, ErrLinked
@@ -110,7 +113,7 @@ func (w *window) take(b []byte) {
 func (r *Root) openRegular(parts []string) (int, Stat, error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
 	dir, last := r.fd, strings.Join(parts, "/")
-	if r.old {
+	if r.old || len(last) >= unix.PathMax { // which has room for the ending NUL
 		ch, err := r.walk(parts[:len(parts)-1], 0)
 		if err != nil {
 			return -1, Stat{}, err
@@ -136,7 +139,7 @@ func (r *Root) openRegular(parts []string) (int, Stat, error) {
 		return -1, Stat{}, ErrLink
 	case err != nil:
 		return -1, Stat{}, translated(err)
-	case now.ID != st.ID:
+	case now.Mode&unix.S_IFMT != unix.S_IFREG: // another one since; a regular one is a writer's
 		r.close(fd)
 		return -1, Stat{}, ErrChanged
 	}
