@@ -187,49 +187,27 @@ func (s *staged) again(ctx context.Context) error {
 
 // rename publishes: a new file without ever replacing one, an existing one by
 // exchange, so that what was displaced has the temporary name, and can be looked
-// at and put back.
+// at and put back. Every file system that can be written to has both (Linux 4.7);
+// there is no other way, in which something could be lost unseen.
 func (s *staged) rename() (swapped bool, err error) {
 	dir := s.ch.parent()
 	if s.old >= 0 {
 		err = s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_EXCHANGE)
-		if unsupported(err) {
-			err = s.renameOver()
-		}
-		return err == nil, err
+		return err == nil, exchanging(err)
 	}
-	err = s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE)
-	switch {
-	case err == nil:
+	if err = s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE); err == nil {
 		s.tmp = "" // it has the target's name now
-	case unsupported(err):
-		if err = s.r.linkat(dir, s.tmp, dir, s.leaf); err != nil {
-			break
-		}
-		if err = s.r.unlinkat(dir, s.tmp, 0); err != nil {
-			return false, errors.Join(err, s.takeBackNew())
-		}
-		s.tmp = ""
 	}
-	return false, err
+	return false, exchanging(err)
 }
 
-// renameOver does an exchange where the file system has none: the old file gets
-// another name first. What comes between the two calls is lost, and not seen.
-func (s *staged) renameOver() error {
-	dir := s.ch.parent()
-	name, err := tempName()
-	if err != nil {
-		return err
+// exchanging gives the errno of a file system, or of an outer filter, that does not
+// know the flags of renameat2(2) its meaning.
+func exchanging(err error) error {
+	if unsupported(err) {
+		return fmt.Errorf("%w (no rename that exchanges or replaces nothing): %w", ErrFilesystem, err)
 	}
-	if err = s.r.linkat(dir, s.leaf, dir, name); err != nil {
-		return err
-	}
-	if err = s.r.renameat2(dir, s.tmp, dir, s.leaf, 0); err != nil {
-		_ = s.r.unlinkat(dir, name, 0)
-		return err
-	}
-	s.tmp, s.simple = name, true
-	return nil
+	return err
 }
 
 func unsupported(err error) bool {

@@ -38,8 +38,7 @@
 // the root's files itself, outside this package, can still change them between
 // the last look and the effect; it cannot make the effect land anywhere else. A
 // file that it puts there in that moment is given its name again, and the write
-// fails; where the file system has no exchange (RENAME_EXCHANGE, rename(2)) it is lost.
-// When something else has the name by then, the displaced file is kept beside it,
+// fails. When something else has the name by then, the displaced file is kept beside it,
 // and the error says so.
 //
 // Mode and POSIX access list of a replaced file are taken over, and its owner

@@ -25,12 +25,6 @@ func TestEveryFailure(t *testing.T) {
 			})
 		})
 	}
-	t.Run("replace without exchange", func(t *testing.T) {
-		everyFailure(t, attack{Op: scenarios["replace"], Inject: noExchange})
-	})
-	t.Run("create without exchange", func(t *testing.T) {
-		everyFailure(t, attack{Op: scenarios["create"], Inject: noExchange})
-	})
 }
 
 func everyFailure(t *testing.T, a attack) {

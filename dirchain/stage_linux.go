@@ -25,7 +25,6 @@ type staged struct {
 	fd     int      // the new file
 	wrote  Stat     // of it, complete
 	spare  Identity // what has the temporary name and may be removed
-	simple bool     // the file system has no exchange
 	result WriteResult
 	done   bool
 }

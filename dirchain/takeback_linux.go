@@ -13,15 +13,11 @@ import (
 // is undone for. What is anybody else's by now is left alone; a displaced file that
 // cannot have its name again keeps the temporary one.
 func (s *staged) takeBack(swapped bool, why error) error {
-	var err error
-	switch {
-	case !swapped:
-		err = s.takeBackNew()
-	case s.simple:
-		s.renameBack()
-	default:
-		err = s.putBack()
+	undo := s.takeBackNew
+	if swapped {
+		undo = s.putBack
 	}
+	err := undo()
 	if s.result.Kept != "" {
 		why = fmt.Errorf("%w; what was there is kept as %q", why, s.result.Kept)
 	}
@@ -54,7 +50,7 @@ func (s *staged) putBack() error {
 	for try := range takeBackTries {
 		st, err := s.r.statAt(dir, s.leaf)
 		switch {
-		case has == displaced.ID && errors.Is(err, fs.ErrNotExist) && s.giveName() == nil:
+		case has == displaced.ID && errors.Is(err, fs.ErrNotExist) && s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE) == nil:
 			s.tmp = "" // our file is gone, and the displaced one has its name again
 			return nil
 		case has == displaced.ID && (err != nil || st.ID != s.wrote.ID):
@@ -73,32 +69,6 @@ func (s *staged) putBack() error {
 	return nil
 }
 
-// renameBack is putBack where the file system has no exchange.
-func (s *staged) renameBack() {
-	dir := s.ch.parent()
-	st, err := s.r.statAt(dir, s.leaf)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && s.giveName() == nil:
-	case err == nil && st.ID == s.wrote.ID && s.r.renameat2(dir, s.tmp, dir, s.leaf, 0) == nil:
-	default:
-		s.result.Kept = s.tmp
-	}
-	s.tmp = ""
-}
-
-// giveName gives the displaced file the target's name, which nobody has.
-func (s *staged) giveName() error {
-	dir := s.ch.parent()
-	err := s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE)
-	if !unsupported(err) {
-		return err
-	}
-	if err = s.r.linkat(dir, s.tmp, dir, s.leaf); err == nil {
-		err = s.r.unlinkat(dir, s.tmp, 0)
-	}
-	return err
-}
-
 // takeBackNew removes the new file. It is moved away first, and looked at there:
 // between a look at the target and its removal another file could get its name.
 func (s *staged) takeBackNew() error {
@@ -114,11 +84,7 @@ func (s *staged) takeBackNew() error {
 	if err != nil {
 		return err
 	}
-	err = s.r.renameat2(dir, s.leaf, dir, name, unix.RENAME_NOREPLACE)
-	if unsupported(err) {
-		return s.r.unlinkat(dir, s.leaf, 0)
-	}
-	if err != nil {
+	if err = s.r.renameat2(dir, s.leaf, dir, name, unix.RENAME_NOREPLACE); err != nil {
 		return err
 	}
 	if st, err = s.r.statAt(dir, name); err == nil && st.ID != s.wrote.ID {
