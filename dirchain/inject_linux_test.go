@@ -86,6 +86,8 @@ func (i injection) act(root string) error {
 		err = eachTemp(root, func(tmp string) error {
 			return errors.Join(away(tmp), os.WriteFile(tmp, []byte(i.B), 0o644))
 		})
+	case "temp-overwrite":
+		err = eachTemp(root, func(tmp string) error { return os.WriteFile(tmp, []byte(i.B), 0o600) })
 	case "temp-gone":
 		err = eachTemp(root, os.Remove)
 	case "temp-name": // a file of the same name in the directory B

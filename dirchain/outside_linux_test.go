@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,16 @@ func (o *outside) events(t *testing.T) []string {
 			name := string(bytes.TrimRight(b[16:16+size], "\x00"))
 			all = append(all, fmt.Sprintf("%s/%s: %#x", o.names[wd], name, mask))
 			b = b[16+size:]
+		}
+	}
+}
+
+// opened forgets that directories were opened, and only that.
+func (o *outside) opened(t *testing.T) {
+	t.Helper()
+	for _, e := range o.events(t) {
+		if !strings.HasSuffix(e, fmt.Sprintf("%#x", unix.IN_OPEN|unix.IN_ISDIR)) {
+			t.Errorf("outside: %q", e)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package dirchain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -51,7 +50,7 @@ func (r *Root) readFile(ctx context.Context, unsafePath string, req ReadRequest)
 		return ReadResult{}, err
 	}
 	defer r.release()
-	fd, st, err := r.openRegular(parts)
+	fd, st, err := r.openRegular(parts, req.AllowLinked)
 	if err != nil {
 		return ReadResult{}, err
 	}
@@ -59,10 +58,7 @@ func (r *Root) readFile(ctx context.Context, unsafePath string, req ReadRequest)
 	if err = r.visible(); err != nil {
 		return ReadResult{}, err
 	}
-	switch {
-	case st.Links > 1 && !req.AllowLinked:
-		return ReadResult{}, ErrLinked
-	case st.Size > r.opts.MaxFile:
+	if st.Size > r.opts.MaxFile {
 		return ReadResult{}, because(ErrTooLarge, fmt.Sprintf("%d bytes, at most %d", st.Size, r.opts.MaxFile))
 	}
 	return r.readOpen(ctx, fd, st, req)
@@ -109,8 +105,9 @@ func (w *window) take(b []byte) {
 }
 
 // openRegular opens a regular file for reading, beneath the root and without
-// waiting. Its type is looked at first: opening a device can have effects.
-func (r *Root) openRegular(parts []string) (int, Stat, error) {
+// waiting. It is looked at first: opening a device can have effects, and what has
+// another name outside may be watched there.
+func (r *Root) openRegular(parts []string, linked bool) (int, Stat, error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
 	dir, last := r.fd, strings.Join(parts, "/")
 	if r.old || len(last) >= unix.PathMax { // which has room for the ending NUL
@@ -126,22 +123,29 @@ func (r *Root) openRegular(parts []string) (int, Stat, error) {
 		return -1, Stat{}, translated(err)
 	}
 	defer r.close(entry)
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-	case unix.S_IFLNK:
-		return -1, Stat{}, ErrLink
-	default:
-		return -1, Stat{}, because(ErrNotRegular, st.Type().String())
+	if err = st.readable(linked); err != nil {
+		return -1, Stat{}, err
 	}
 	fd, now, err := r.openStat(dir, last, flags)
-	switch {
-	case errors.Is(err, unix.ELOOP):
-		return -1, Stat{}, ErrLink
-	case err != nil:
+	if err != nil {
 		return -1, Stat{}, translated(err)
-	case now.Mode&unix.S_IFMT != unix.S_IFREG: // another one since; a regular one is a writer's
+	}
+	if err = now.readable(linked); err != nil { // another one since; most likely a writer's
 		r.close(fd)
-		return -1, Stat{}, ErrChanged
+		return -1, Stat{}, err
 	}
 	return fd, now, nil
+}
+
+// readable judges an entry. Pure.
+func (s Stat) readable(linked bool) error {
+	switch {
+	case s.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return ErrLink
+	case s.Mode&unix.S_IFMT != unix.S_IFREG:
+		return because(ErrNotRegular, s.Type().String())
+	case s.Links > 1 && !linked:
+		return ErrLinked
+	}
+	return nil
 }
