@@ -40,6 +40,12 @@ func TestApply(t *testing.T) {
 				h := newHost(t, opts)
 				h.Backend = tt.backend
 				base := h.base(t, tt.image)
+				h.at[3] = func() {
+					if h.lock.TryLock() {
+						t.Error("the lock of documents is not held")
+						h.lock.Unlock()
+					}
+				}
 				if base.MaskPath != tt.mask || base.Mask != nil {
 					t.Errorf("base: %+v", base)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -102,6 +103,11 @@ func refusals() []refused {
 			try(t, os.Rename(h.dir+"/"+raft, h.dir+"/raft.png"), os.Symlink("../raft.png", h.dir+"/"+raft))
 		}},
 		{name: "bk/HM13", before: bend(func(a *apply) { a.req.ImagePath = "assets/../assets/raft.png" }), want: InvalidTarget},
+		{name: "bk/HM17 no image", before: bend(func(a *apply) { a.req.ImagePath = "assets/raft.txt" }), want: InvalidTarget},
+		{name: "bk/HM26 a name for which the mask's is too long", want: InvalidTarget, before: bend(func(a *apply) {
+			a.req.ImagePath = strings.Repeat("aaa/", 254) + "aaaa.png"
+			a.req.MaskPath = strings.Repeat("aaa/", 254) + "aaaa-mask.png"
+		})},
 		{name: "bk/HM14", want: PolicyDenied, before: bend(func(a *apply) {
 			a.req.ImagePath, a.req.MaskPath = "context/policies/crew.png", "context/policies/crew-mask.png"
 		})},
