@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"brainbox/dirchain"
 )
@@ -23,6 +24,9 @@ func (f *Fallback) writeByPath(target string, png []byte, e *effects) error {
 		return refuse(ApplicationFailed, "the scratch area needs Linux")
 	}
 	root := f.Root.Path()
+	if root == "" {
+		return refuse(ApplicationFailed, "the root has no path")
+	}
 	place, err := placeByPath(root, target)
 	if err != nil {
 		return err
@@ -72,7 +76,10 @@ func placeByPath(root, target string) (string, error) {
 // inside resolves what exists, and refuses what is not beneath root.
 func inside(root, name string) (string, error) {
 	real, err := filepath.EvalSymlinks(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "", errors.Join(dirchain.ErrNotDirectory, err)
+	case err != nil:
 		return "", err
 	}
 	if rel, ok := strings.CutPrefix(real+"/", strings.TrimSuffix(root, "/")+"/"); ok {
