@@ -203,8 +203,11 @@ func TestMain(m *testing.M) {
 }
 
 func child(spec string, out io.Writer) int {
-	if words := strings.Fields(spec); words[0] == "race" {
+	switch words := strings.Fields(spec); words[0] {
+	case "race":
 		return race(words[1:])
+	case "lease":
+		return lease(words[1])
 	}
 	var a attack
 	if err := json.Unmarshal([]byte(spec), &a); err != nil {
@@ -238,9 +241,9 @@ func command(t *testing.T, spec string, mounts bool) *exec.Cmd {
 	cmd.Env = append(os.Environ(), childEnv+"="+spec)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if mounts {
-		needs.Userns(t)
 		cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS
 		if os.Geteuid() != 0 {
+			needs.Userns(t)
 			cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER
 			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
 			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}

@@ -54,7 +54,13 @@ type racer struct {
 // start runs a racer, which is at work when it returns.
 func (c racer) start(t *testing.T, g ground) {
 	t.Helper()
-	cmd := command(t, strings.Join([]string{"race", g.in(c.dir), c.a, c.b, strconv.Itoa(c.pause)}, " "), false)
+	background(t, strings.Join([]string{"race", g.in(c.dir), c.a, c.b, strconv.Itoa(c.pause)}, " "))
+}
+
+// background runs a child until the end of the test, once it says that it is ready.
+func background(t *testing.T, spec string) {
+	t.Helper()
+	cmd := command(t, spec, false)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -68,7 +74,7 @@ func (c racer) start(t *testing.T, g ground) {
 		_ = cmd.Wait()
 	})
 	if _, err = io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
-		t.Fatalf("racer: %v", err)
+		t.Fatalf("%s: %v", spec, err)
 	}
 }
 
