@@ -13,7 +13,7 @@ func scope() []string {
 	for _, g := range []struct {
 		name string
 		to   int
-	}{{"W", 14}, {"C", 13}, {"K", 15}, {"P", 12}, {"E", 20}, {"PX", 8}} {
+	}{{"W", 14}, {"C", 13}, {"K", 15}, {"P", 12}, {"E", 20}, {"PX", 8}, {"HM", 26}, {"FB", 23}, {"MN", 7}, {"RR", 10}, {"TT", 16}} {
 		number("bk/"+g.name, 1, g.to, "%d")
 	}
 	number("bg/A", 7, 26, "%02d")
@@ -21,7 +21,7 @@ func scope() []string {
 	for _, g := range []struct {
 		name string
 		to   int
-	}{{"FS", 41}, {"MD", 16}, {"IN", 15}, {"PR", 27}, {"SC", 16}, {"TT", 8}, {"EV", 14}, {"LA", 19}} {
+	}{{"FS", 41}, {"MD", 16}, {"DC", 22}, {"IN", 15}, {"PR", 27}, {"SC", 16}, {"TT", 8}, {"EV", 14}, {"LA", 19}} {
 		number("esc/"+g.name+"-", 1, g.to, "%02d")
 	}
 	return append(all, "esc/IP-21")
