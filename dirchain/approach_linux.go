@@ -40,13 +40,13 @@ func (r *Root) approach(unsafePath string, held *Target, entire bool, mode uint3
 }
 
 func (t *Target) judged(parts []string, held *Target, entire bool) error {
-	if err := t.ch.exact(0); err != nil {
-		return err
-	}
 	if err := t.ch.verify(); err != nil {
 		return err
 	}
 	if err := t.look(); err != nil {
+		return err
+	}
+	if err := t.ch.exact(0); err != nil { // only an empty directory can be made to fold: not the entry's any more
 		return err
 	}
 	ids := t.ch.ids()
@@ -92,9 +92,9 @@ func (s Stat) sameEntry(o Stat) error {
 	return nil
 }
 
-// takeOut removes the entry leaf of the chain's last directory if it is want, and
-// nothing else: it first gets a random name, at which nobody can put another entry,
-// then it is looked at, and it goes or gets its name back.
+// takeOut removes the entry leaf of the chain's last directory if check agrees: it
+// first gets a random name, where nobody expects it, then it is looked at, and it
+// goes or gets its name back.
 func (ch *chain) takeOut(leaf string, check func(Stat) error) error {
 	tmp, err := ch.setAside(leaf)
 	if err != nil {
@@ -109,8 +109,7 @@ func (ch *chain) takeOut(leaf string, check func(Stat) error) error {
 	return err
 }
 
-// setAside gives an entry a random name. Where the file system cannot rename
-// without replacing, the 64 bits of the name see to that.
+// setAside gives an entry a random name.
 func (ch *chain) setAside(leaf string) (string, error) {
 	if err := ch.r.point("aside"); err != nil {
 		return "", err
@@ -122,13 +121,10 @@ func (ch *chain) setAside(leaf string) (string, error) {
 			return "", err
 		}
 		err = ch.r.renameat2(dir, leaf, dir, tmp, unix.RENAME_NOREPLACE)
-		if unsupported(err) {
-			err = ch.r.renameat2(dir, leaf, dir, tmp, 0)
-		}
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		return tmp, err
+		return tmp, exchanging(err)
 	}
 	return "", because(fs.ErrExist, "no free temporary name")
 }
@@ -160,11 +156,6 @@ func (ch *chain) putBack(tmp, leaf string) (err error) {
 	dir := ch.parent()
 	for range takeBackTries {
 		err = ch.r.renameat2(dir, tmp, dir, leaf, unix.RENAME_NOREPLACE)
-		if unsupported(err) {
-			if err = ch.r.linkat(dir, tmp, dir, leaf); err == nil {
-				err = ch.r.unlinkat(dir, tmp, 0)
-			}
-		}
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}

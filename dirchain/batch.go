@@ -29,7 +29,7 @@ type BatchResult struct {
 // nothing is applied, and nothing is left. Files are then published one after the
 // other; when one fails there, those before it stay applied and those after it are
 // not tried, and the results, one for each entry, say so. The error is that of the
-// first entry that failed.
+// first entry that failed. Before of an entry is asked right before that one.
 func (r *Root) Batch(ctx context.Context, entries []BatchEntry) ([]BatchResult, error) {
 	b := batch{r: r, results: make([]BatchResult, len(entries)), staged: make([]*staged, 0, len(entries))}
 	defer b.close()

@@ -86,10 +86,6 @@ func (c *calls) renameat2(from int, old string, to int, name string, flags uint)
 	return c.do("renameat2", func() error { return unix.Renameat2(from, old, to, name, flags) })
 }
 
-func (c *calls) linkat(from int, old string, to int, name string) error {
-	return c.do("linkat", func() error { return unix.Linkat(from, old, to, name, 0) })
-}
-
 func (c *calls) fchmod(fd int, mode uint32) error {
 	return c.do("fchmod", func() error { return unix.Fchmod(fd, mode) })
 }

@@ -130,6 +130,9 @@ func (t *Target) made() (Identity, error) {
 	}
 	err := r.point("made")
 	if err == nil {
+		err = t.ch.exact(len(t.ch.links) - 1) // what has an entry cannot be made to fold any more
+	}
+	if err == nil {
 		err = t.still()
 	}
 	if err != nil {

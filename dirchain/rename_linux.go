@@ -28,12 +28,14 @@ type RenameResult struct {
 // Rename gives an entry beneath the root another name there: a file, a link as
 // itself, or a directory with what is in it. Parents of the new name must exist,
 // and what has it already is fs.ErrExist without Replace. Set-id and sticky files
-// are [ErrMode], moving a directory into itself is [ErrPath].
+// are [ErrMode], moving a directory into itself is [ErrPath], and a file system that
+// can neither rename without replacing nor exchange is [ErrFilesystem].
 //
 // A directory is not searched. It is refused when a protected path lies beneath
 // its old or its new name; what lies in it by another name of a protected file
-// (a hard link) is moved, and the protected name stays. When what came to the new
-// name is not what was judged, it is put back.
+// (a hard link) is moved, and the protected name stays. For a moment the entry has a
+// random name, first beside the old one and then beside the new one; what is not
+// the judged one never gets further than that.
 func (r *Root) Rename(ctx context.Context, unsafeFrom, unsafeTo string, req RenameRequest) (RenameResult, error) {
 	res, err := r.rename(ctx, unsafeFrom, unsafeTo, req)
 	return res, named("rename", unsafeFrom, err)
@@ -45,6 +47,9 @@ func (r *Root) rename(ctx context.Context, unsafeFrom, unsafeTo string, req Rena
 		return RenameResult{}, err
 	}
 	defer from.Close()
+	if err = movable(from); err != nil {
+		return RenameResult{}, err
+	}
 	to, err := r.approach(unsafeTo, req.HeldTo, true, 0)
 	if err != nil {
 		return RenameResult{}, fmt.Errorf("to %q: %w", unsafeTo, err)
@@ -72,15 +77,22 @@ type move struct {
 	at       *chain // in whose last directory the entry has it; nil when it has its own
 }
 
+// movable judges what is to be moved. Pure.
+func movable(t *Target) error {
+	switch {
+	case !t.found:
+		return fs.ErrNotExist
+	case t.stat.Mode&unix.S_IFMT == unix.S_IFREG && t.stat.Mode&0o7000 != 0:
+		return because(ErrMode, fmt.Sprintf("the file has %#o", t.stat.Mode&0o7777))
+	}
+	return nil
+}
+
 // judge decides what the looks at both ends allow. Pure.
 func (m *move) judge(replace bool) error {
 	from, to := m.from.stat, m.to.stat
 	directory := from.Mode&unix.S_IFMT == unix.S_IFDIR
 	switch {
-	case !m.from.found:
-		return fs.ErrNotExist
-	case from.Mode&unix.S_IFMT == unix.S_IFREG && from.Mode&0o7000 != 0:
-		return because(ErrMode, fmt.Sprintf("the file has %#o", from.Mode&0o7777))
 	case directory && slices.Contains(m.to.ch.ids(), from.ID):
 		return because(ErrPath, "a directory cannot be moved into itself")
 	case !m.to.found:
@@ -169,40 +181,31 @@ func (m *move) cross(ch *chain) error {
 		return nil
 	}
 	err := m.r.renameat2(m.at.parent(), m.tmp, ch.parent(), m.tmp, unix.RENAME_NOREPLACE)
-	if unsupported(err) {
-		err = m.r.renameat2(m.at.parent(), m.tmp, ch.parent(), m.tmp, 0)
-	}
 	if err != nil {
 		return err
 	}
 	m.at = ch
-	return m.ours(ch, m.tmp)
+	if err = m.ours(ch, m.tmp); err != nil {
+		return err
+	}
+	return ch.exact(len(ch.links) - 1) // what has an entry cannot be made to fold any more
 }
 
 // name gives the entry its new name: a free one without ever replacing, a taken one
-// by exchange, so that what was displaced can be looked at and put back. Where the
-// file system has no exchange, by a plain rename, as a write does.
+// by exchange, so that what was displaced can be looked at and put back.
 func (m *move) name() error {
-	dir, swapped := m.to.ch.parent(), m.to.found
 	if err := m.r.point("publish"); err != nil {
 		return err
 	}
-	var err error
+	dir, swapped, flags := m.to.ch.parent(), m.to.found, uint(unix.RENAME_NOREPLACE)
 	if swapped {
-		err = m.r.renameat2(dir, m.tmp, dir, m.to.leaf, unix.RENAME_EXCHANGE)
-		if unsupported(err) {
-			swapped, err = false, m.r.renameat2(dir, m.tmp, dir, m.to.leaf, 0)
-		}
-	} else {
-		err = m.r.renameat2(dir, m.tmp, dir, m.to.leaf, unix.RENAME_NOREPLACE)
-		if unsupported(err) {
-			err = fmt.Errorf("%w: %w", ErrFilesystem, err)
-		}
+		flags = unix.RENAME_EXCHANGE
 	}
-	if err != nil {
-		return err
+	if err := m.r.renameat2(dir, m.tmp, dir, m.to.leaf, flags); err != nil {
+		return exchanging(err)
 	}
-	if err = m.arrived(swapped); err == nil && swapped {
+	err := m.arrived(swapped)
+	if err == nil && swapped {
 		err = m.r.unlinkat(dir, m.tmp, 0)
 	}
 	if err != nil {
