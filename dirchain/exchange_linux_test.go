@@ -39,14 +39,14 @@ func TestEveryCallMayFail(t *testing.T) {
 	})
 }
 
-// TestParentIsExchangedAtEveryCall is bk/FB1, bk/FB2, bk/FB3, bk/FB4, bk/FB13,
-// esc/DC-02, esc/DC-10, esc/DC-11: the directory gets out of the way and something
-// else gets its name.
-func TestParentIsExchangedAtEveryCall(t *testing.T) {
-	for name, c := range map[string]struct {
-		held        bool // judged before: otherwise a directory may be exchanged before the walk
-		decoy, back func(dir, outside string) error
-	}{
+// decoy is what gets the name of a directory that is moved out of the way.
+type decoy struct {
+	held      bool // judged before: otherwise a directory may be exchanged before the walk
+	put, back func(dir, outside string) error
+}
+
+func decoys() map[string]decoy {
+	return map[string]decoy{
 		"for a link to outside": {
 			false, func(dir, outside string) error { return os.Symlink(outside+"/p", dir) },
 			func(dir, _ string) error { return os.Remove(dir) },
@@ -58,7 +58,14 @@ func TestParentIsExchangedAtEveryCall(t *testing.T) {
 			true, func(dir, outside string) error { return os.Rename(outside+"/same", dir) },
 			func(dir, outside string) error { return os.Rename(dir, outside+"/same") },
 		},
-	} {
+	}
+}
+
+// TestParentIsExchangedAtEveryCall is bk/FB1, bk/FB2, bk/FB3, bk/FB4, bk/FB13,
+// esc/DC-02, esc/DC-10, esc/DC-11: the directory gets out of the way and something
+// else gets its name.
+func TestParentIsExchangedAtEveryCall(t *testing.T) {
+	for name, c := range decoys() {
 		t.Run(name, func(t *testing.T) {
 			outside := t.TempDir()
 			plant(t, outside, field)
@@ -70,11 +77,11 @@ func TestParentIsExchangedAtEveryCall(t *testing.T) {
 			each(t, ops, false, func(t *testing.T, op operation, dir string, r *Root, at *atCall) {
 				var held []*Target
 				if c.held {
-					held = hold(t, r, op.hold)
+					held = holdAll(t, r, op.hold)
 				}
 				before := snap(t, dir)
 				at.do = func() error {
-					if err := errors.Join(os.Rename(dir+"/p", dir+"/held"), c.decoy(dir+"/p", outside)); err != nil {
+					if err := errors.Join(os.Rename(dir+"/p", dir+"/held"), c.put(dir+"/p", outside)); err != nil {
 						t.Fatal(err)
 					}
 					return nil
@@ -104,8 +111,8 @@ func TestParentIsExchangedAtEveryCall(t *testing.T) {
 	}
 }
 
-// hold judges paths before the hook of a test is there.
-func hold(t *testing.T, r *Root, paths []string) []*Target {
+// holdAll judges paths before the hook of a test is there.
+func holdAll(t *testing.T, r *Root, paths []string) []*Target {
 	t.Helper()
 	hook := r.hook
 	r.hook = nil
@@ -136,7 +143,7 @@ func TestEntryIsExchangedAtEveryCall(t *testing.T) {
 		_, exists := before[op.leaf]
 		var held []*Target
 		if exists {
-			held = hold(t, r, op.hold)
+			held = holdAll(t, r, op.hold)
 		}
 		away := false
 		at.do = func() error {
@@ -195,7 +202,7 @@ func TestRenameBringsNothingElseAcross(t *testing.T) {
 					}
 					return nil
 				}
-				held := hold(t, r, op.hold)
+				held := holdAll(t, r, op.hold)
 				_, err := op.do(t.Context(), r, held)
 				letGo(held)
 				for path, what := range snap(t, dir) {

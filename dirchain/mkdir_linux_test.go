@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -12,34 +13,43 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+type mkdirCase struct {
+	path string
+	req  MkdirRequest
+	err  error
+	want MkdirResult // but for ID
+	made string      // paths
+}
+
+func mkdirCases() map[string]mkdirCase {
+	with, made := MkdirRequest{Parents: true}, MkdirResult{Created: true}
+	return map[string]mkdirCase{
+		"a directory is there":                {path: "d", err: fs.ErrExist},
+		"a file is there":                     {path: "f", err: fs.ErrExist},
+		"a link to a directory is there":      {path: "l", err: fs.ErrExist},
+		"a FIFO is there":                     {path: "p", err: fs.ErrExist},
+		"a file is there, with parents":       {path: "f", req: with, err: fs.ErrExist},
+		"a link to a directory, with parents": {path: "l", req: with, err: fs.ErrExist},
+		"bk/FB5 a link on the way":            {path: "l/new", err: ErrNotDirectory},
+		"bk/FB5 a link, with parents":         {path: "l/a/b", req: with, err: ErrNotDirectory},
+		"no parent":                           {path: "a/b", err: fs.ErrNotExist},
+		"esc/DC-13 a set-user-ID bit":         {path: "new", req: MkdirRequest{Perm: 0o4755}, err: ErrMode},
+		"esc/DC-13 a set-group-ID bit":        {path: "new", req: MkdirRequest{Perm: 0o2755}, err: ErrMode},
+		"esc/DC-13 a sticky bit":              {path: "new", req: MkdirRequest{Perm: 0o1777}, err: ErrMode},
+		"a new one":                           {path: "new", want: made, made: "new"},
+		"in another":                          {path: "d/new", want: made, made: "d/new"},
+		"one that is there, with parents":     {path: "d", req: with},
+		"bk/FB16 nested": {
+			path: "d/a/b/c", req: with, want: MkdirResult{Created: true, Parents: 2}, made: "d/a d/a/b d/a/b/c",
+		},
+		"parents that are there, with parents": {path: "d/new", req: with, want: made, made: "d/new"},
+		"one that its owner may not even read": {path: "new", req: MkdirRequest{Perm: 0o111}, want: made, made: "new"},
+		"one with the bits of others alone":    {path: "new", req: MkdirRequest{Perm: 0o022}, want: made, made: "new"},
+	}
+}
+
 func TestMkdir(t *testing.T) {
-	for name, c := range map[string]struct {
-		path string
-		req  MkdirRequest
-		err  error
-		want MkdirResult // but for ID
-		made []string
-	}{
-		"a directory is there":                  {path: "d", err: fs.ErrExist},
-		"a file is there":                       {path: "f", err: fs.ErrExist},
-		"a link to a directory is there":        {path: "l", err: fs.ErrExist},
-		"a FIFO is there":                       {path: "p", err: fs.ErrExist},
-		"a file is there, with parents":         {path: "f", req: MkdirRequest{Parents: true}, err: fs.ErrExist},
-		"a link to a directory, with parents":   {path: "l", req: MkdirRequest{Parents: true}, err: fs.ErrExist},
-		"bk/FB5 a link on the way":              {path: "l/new", err: ErrNotDirectory},
-		"bk/FB5 a link, with parents":           {path: "l/a/b", req: MkdirRequest{Parents: true}, err: ErrNotDirectory},
-		"no parent":                             {path: "a/b", err: fs.ErrNotExist},
-		"esc/DC-13 a set-user-ID bit":           {path: "new", req: MkdirRequest{Perm: 0o4755}, err: ErrMode},
-		"esc/DC-13 a set-group-ID bit":          {path: "new", req: MkdirRequest{Perm: 0o2755}, err: ErrMode},
-		"esc/DC-13 a sticky bit":                {path: "new", req: MkdirRequest{Perm: 0o1777}, err: ErrMode},
-		"a new one":                             {path: "new", want: MkdirResult{Created: true}, made: []string{"new"}},
-		"in another":                            {path: "d/new", want: MkdirResult{Created: true}, made: []string{"d/new"}},
-		"one that is there, with parents":       {path: "d", req: MkdirRequest{Parents: true}},
-		"bk/FB16 nested":                        {path: "d/a/b/c", req: MkdirRequest{Parents: true}, want: MkdirResult{Created: true, Parents: 2}, made: []string{"d/a", "d/a/b", "d/a/b/c"}},
-		"parents that are there, with parents":  {path: "d/new", req: MkdirRequest{Parents: true}, want: MkdirResult{Created: true}, made: []string{"d/new"}},
-		"one that its owner may not even read":  {path: "new", req: MkdirRequest{Perm: 0o111}, want: MkdirResult{Created: true}, made: []string{"new"}},
-		"one that only others might write into": {path: "new", req: MkdirRequest{Perm: 0o022}, want: MkdirResult{Created: true}, made: []string{"new"}},
-	} {
+	for name, c := range mkdirCases() {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, opts Options) {
 				dir, outside := t.TempDir(), t.TempDir()
@@ -59,7 +69,7 @@ func TestMkdir(t *testing.T) {
 					t.Error(diff)
 				}
 				_ = os.Chmod(dir+"/new", 0o755) // so that it can be looked into
-				if diff := cmp.Diff(before.with(c.made...), snap(t, dir)); diff != "" {
+				if diff := cmp.Diff(before.with(strings.Fields(c.made)...), snap(t, dir)); diff != "" {
 					t.Error(diff)
 				}
 				if got := tree(t, outside); got != "" {
@@ -93,7 +103,7 @@ func TestMkdirOfWhatWasJudged(t *testing.T) {
 		dir := t.TempDir()
 		plant(t, dir, "a/ b/")
 		r := open(t, dir, opts)
-		held := hold(t, r, []string{"a/new"})
+		held := holdAll(t, r, []string{"a/new"})
 		defer letGo(held)
 		if _, err := r.Mkdir(t.Context(), "b/new", MkdirRequest{Held: held[0]}); !errors.Is(err, ErrChanged) {
 			t.Errorf("elsewhere: %v", err)

@@ -90,7 +90,7 @@ func (a *atCall) hook(string) error {
 }
 
 // each runs every operation once for each of its calls, by both walks.
-func each(t *testing.T, ops []operation, sync bool, test func(t *testing.T, op operation, dir string, r *Root, at *atCall)) {
+func each(t *testing.T, ops []operation, sync bool, test func(*testing.T, operation, string, *Root, *atCall)) {
 	t.Helper()
 	step := 1
 	if testing.Short() {

@@ -11,14 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestRemove(t *testing.T) {
+type removeCase struct {
+	path  string
+	base  *Hash
+	err   error
+	names uint32
+}
+
+func removeCases() map[string]removeCase {
 	same, other := Sum([]byte("f")), Sum([]byte("other"))
-	for name, c := range map[string]struct {
-		path  string
-		base  *Hash
-		err   error
-		names uint32
-	}{
+	return map[string]removeCase{
 		"nothing there":                        {path: "none", err: fs.ErrNotExist},
 		"no parent":                            {path: "none/f", err: fs.ErrNotExist},
 		"a directory that is not empty":        {path: "d", err: unix.ENOTEMPTY},
@@ -34,7 +36,11 @@ func TestRemove(t *testing.T) {
 		"an empty directory":                   {path: "e"},
 		"esc/DC-05 one name of a file":         {path: "hard", names: 1},
 		"one name of a file with its own base": {path: "d/f", base: &same, names: 1},
-	} {
+	}
+}
+
+func TestRemove(t *testing.T) {
+	for name, c := range removeCases() {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, opts Options) {
 				dir, outside := t.TempDir(), t.TempDir()
@@ -85,7 +91,7 @@ func TestRemoveOfWhatWasJudged(t *testing.T) {
 		dir := t.TempDir()
 		plant(t, dir, "a b")
 		r := open(t, dir, opts)
-		held := hold(t, r, []string{"a", "b"})
+		held := holdAll(t, r, []string{"a", "b"})
 		defer letGo(held)
 		if err := os.Rename(dir+"/b", dir+"/a"); err != nil {
 			t.Fatal(err)

@@ -13,12 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRename(t *testing.T) {
-	for name, c := range map[string]struct {
-		from, to string
-		replace  bool
-		err      error
-	}{
+type renameCase struct {
+	from, to string
+	replace  bool
+	err      error
+}
+
+func renameCases() map[string]renameCase {
+	return map[string]renameCase{
 		"nothing there":                           {from: "none", to: "new", err: fs.ErrNotExist},
 		"no parent of the new name":               {from: "f", to: "none/new", err: fs.ErrNotExist},
 		"over a file":                             {from: "f", to: "g", err: fs.ErrExist},
@@ -52,7 +54,11 @@ func TestRename(t *testing.T) {
 		"one name of a file":                      {from: "hard", to: "new"},
 		"a tree":                                  {from: "d", to: "e/new"},
 		"a tree that lies in another":             {from: "d/sub", to: "new"},
-	} {
+	}
+}
+
+func TestRename(t *testing.T) {
+	for name, c := range renameCases() {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, opts Options) {
 				dir, outside := t.TempDir(), t.TempDir()
@@ -105,7 +111,7 @@ func TestRenameOfWhatWasJudged(t *testing.T) {
 				dir := t.TempDir()
 				plant(t, dir, "a/f a/other b/g b/other")
 				r := open(t, dir, opts)
-				held := hold(t, r, []string{"a/f", "b/g"})
+				held := holdAll(t, r, []string{"a/f", "b/g"})
 				defer letGo(held)
 				if err := c.change(dir); err != nil {
 					t.Fatal(err)

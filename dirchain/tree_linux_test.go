@@ -59,8 +59,9 @@ func mark(kind fs.FileMode) string {
 		return "@"
 	case fs.ModeNamedPipe:
 		return "|"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // descriptors are those of this process that name something beneath dir.
