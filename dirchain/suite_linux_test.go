@@ -25,6 +25,7 @@ func suite(t *testing.T, dir string) {
 			"takes over the permission bits":        suiteBits,
 			"makes, replaces, lengthens and edits":  suiteModes,
 			"gives what is there":                   suiteWalk,
+			"makes, moves and removes":              suiteOperations,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, own(t, dir), opts) })
 		}
