@@ -41,8 +41,9 @@ type sent struct {
 
 // op is the operation.
 type op struct {
-	Kind    string // write (also ""), read, edit, hold, count, fill
+	Kind    string // write (also ""), read, edit, hold, count, fill, mkdir, rename, remove, remove tree, batch
 	Path    string
+	To      string // of a rename, and the second path of a batch
 	Mode    Mode
 	Content string // of a write; what an edit puts in
 	Old     string // what an edit takes out
@@ -138,6 +139,8 @@ func (p op) do(r *Root, o *outcome) {
 		o.told(count(ctx, r, p.Path, p.N))
 	case "fill":
 		o.told(fillOver(ctx, r, p.Path, p.Content, p.N))
+	case "mkdir", "rename", "remove", "remove tree", "batch":
+		p.entry(ctx, r, o)
 	case "hold":
 		t, err := r.Hold(p.Path)
 		if err == nil {

@@ -16,6 +16,7 @@ type injection struct {
 	Call  string
 	N     int
 	On    bool
+	Lax   bool   // what is to be interfered with may be gone, or aside for a moment
 	Do    string // see act
 	A, B  string // paths
 	Errno int
@@ -98,6 +99,9 @@ func (i injection) act(root string) error {
 		err = unix.Mount(i.A, i.B, "", unix.MS_BIND, "")
 	default:
 		err = errors.New("no such injection")
+	}
+	if errors.Is(err, os.ErrNotExist) && i.Lax {
+		return nil
 	}
 	if err != nil {
 		panic(fmt.Sprintf("injection %+v: %v", i, err))
