@@ -35,6 +35,9 @@ func (r *Root) stage(ctx context.Context, unsafePath string, req WriteRequest) (
 	if err != nil {
 		return nil, err
 	}
+	if req.Mode < Create || req.Mode > CreateOrReplace {
+		return nil, fmt.Errorf("mode %d: %w", req.Mode, fs.ErrInvalid)
+	}
 	if req.Perm&^0o777 != 0 {
 		return nil, because(ErrMode, fmt.Sprintf("%#o", req.Perm))
 	}
