@@ -194,8 +194,10 @@ func (ch *chain) undo() {
 		if !l.made {
 			continue
 		}
+		// Before Linux 5.8 the look takes a descriptor, which may be what is missing.
+		// Then the name alone must do: only an empty directory can go.
 		st, err := ch.r.statAt(ch.links[i-1].fd, l.name)
-		if err != nil || st.ID != l.id || ch.r.unlinkat(ch.links[i-1].fd, l.name, unix.AT_REMOVEDIR) != nil {
+		if err == nil && st.ID != l.id || ch.r.unlinkat(ch.links[i-1].fd, l.name, unix.AT_REMOVEDIR) != nil {
 			break
 		}
 	}

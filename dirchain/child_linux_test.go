@@ -29,6 +29,7 @@ type attack struct {
 	Op     op
 	Inject []injection
 	Umask  int    // 0 leaves the umask as it is
+	Files  uint64 // 0 leaves the limit of open files as it is
 	Filter string // calls that an outer filter answers, as "openat2:38 statx:1"
 }
 
@@ -220,6 +221,10 @@ func child(spec string, out io.Writer) int {
 	a.Opts = Options{Protect: a.Sent.Protect, MaxFile: a.Sent.MaxFile, SkipSync: a.Sent.SkipSync, NoOpenat2: a.Sent.NoOpenat2}
 	if a.Umask != 0 {
 		unix.Umask(a.Umask)
+	}
+	if err := limitFiles(a.Files); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 93
 	}
 	if err := installFilter(a.Filter); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -104,8 +104,11 @@ func (c *calls) statOld(dir int, name string) (Stat, error) {
 // mountOf reads the mount id of a descriptor (proc(5), since Linux 3.15).
 func mountOf(fd int) (uint64, error) {
 	text, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return 0, because(ErrFilesystem, "neither statx nor /proc tells the mount: "+err.Error())
+	}
+	if err != nil {
+		return 0, err // there may be no descriptor for it
 	}
 	for line := range bytes.Lines(text) {
 		if id, ok := bytes.CutPrefix(line, []byte("mnt_id:")); ok {
