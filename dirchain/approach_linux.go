@@ -25,7 +25,9 @@ func (r *Root) approach(unsafePath string, held *Target, entire bool, mode uint3
 	t := &Target{path: unsafePath, leaf: parts[last], fd: -1}
 	if err = r.kind; err == nil {
 		if err = r.judge(parts, nil, entire); err == nil {
-			t.ch, err = r.walk(parts[:last], mode)
+			if t.ch, err = r.walk(parts[:last], mode); err == nil {
+				t.ids = t.ch.all()
+			}
 		}
 	}
 	if err != nil {

@@ -171,6 +171,9 @@ func (ch *chain) ids() []Identity {
 	return ids
 }
 
+// all is ids with the root.
+func (ch *chain) all() []Identity { return append([]Identity{ch.r.id}, ch.ids()...) }
+
 // sync makes durable what happened in the last directory, and the directories that
 // this walk made: the name of each is in the one before.
 func (ch *chain) sync() error {

@@ -35,7 +35,8 @@ type Options struct {
 // DefaultMaxFile is the limit of a file in bytes when [Options] names none.
 const DefaultMaxFile = 64 << 20
 
-// Root is one directory, opened once. Use [OpenRoot] or [NewRoot].
+// Root is one directory, opened once. Use [OpenRoot] or [NewRoot]; the zero value
+// is closed.
 type Root struct {
 	calls
 	fd      int
@@ -54,7 +55,11 @@ type Root struct {
 
 // OpenRoot opens the directory path, following links this once, and remembers
 // where it is: an operation fails with [ErrChanged] once something else is there.
+// The empty path is fs.ErrNotExist, as for open(2).
 func OpenRoot(path string, opts Options) (*Root, error) {
+	if path == "" { // which filepath.Abs takes for the working directory
+		return nil, named("open", path, unix.ENOENT)
+	}
 	real, err := filepath.Abs(path)
 	if err == nil {
 		real, err = filepath.EvalSymlinks(real)
@@ -73,6 +78,9 @@ func OpenRoot(path string, opts Options) (*Root, error) {
 // duplicate would share the lock of the directory. Where the directory is visible
 // is not known and not compared; what is beneath it is.
 func NewRoot(dir *os.File, opts Options) (*Root, error) {
+	if dir == nil {
+		return nil, named("open", "", fs.ErrInvalid)
+	}
 	fd, err := unix.Openat(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, named("open", dir.Name(), os.NewSyscallError("openat", err))
@@ -163,7 +171,7 @@ func (r *Root) Writable() error { return r.kind }
 func (r *Root) acquire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.closed || r.users == 0 { // nobody uses the zero value, whose descriptor would be the standard input
 		return fs.ErrClosed
 	}
 	r.users++
@@ -183,7 +191,7 @@ func (r *Root) release() {
 // first; new ones are fs.ErrClosed. A second Close is fs.ErrClosed too.
 func (r *Root) Close() error {
 	r.mu.Lock()
-	if r.closed {
+	if r.closed || r.users == 0 {
 		r.mu.Unlock()
 		return named("close", r.path, fs.ErrClosed)
 	}

@@ -36,7 +36,7 @@ func (r *Root) stage(ctx context.Context, unsafePath string, req WriteRequest) (
 		return nil, err
 	}
 	if req.Mode < Create || req.Mode > CreateOrReplace {
-		return nil, fmt.Errorf("mode %d: %w", req.Mode, fs.ErrInvalid)
+		return nil, because(fs.ErrInvalid, fmt.Sprintf("mode %d", req.Mode))
 	}
 	if req.Perm&^0o777 != 0 {
 		return nil, because(ErrMode, fmt.Sprintf("%#o", req.Perm))

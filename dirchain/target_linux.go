@@ -3,6 +3,7 @@ package dirchain
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,7 @@ type Target struct {
 	ch    *chain
 	path  string
 	leaf  string
+	ids   []Identity // from the root to the parent
 	found bool
 	stat  Stat
 	fd    int // pins the entry
@@ -41,7 +43,7 @@ func (r *Root) hold(unsafePath string) (*Target, error) {
 		r.release()
 		return nil, err
 	}
-	t := &Target{ch: ch, path: unsafePath, leaf: parts[last], fd: -1}
+	t := &Target{ch: ch, path: unsafePath, leaf: parts[last], ids: ch.all(), fd: -1}
 	if err = t.look(); err != nil {
 		t.Close()
 		return nil, err
@@ -65,15 +67,21 @@ func (t *Target) look() error {
 func (t *Target) Path() string { return t.path }
 
 // Parent is the identity of the directory that holds the entry.
-func (t *Target) Parent() Identity { return t.ch.links[len(t.ch.links)-1].id }
+func (t *Target) Parent() Identity {
+	if len(t.ids) == 0 {
+		return Identity{}
+	}
+	return t.ids[len(t.ids)-1]
+}
 
 // Chain gives the identities from the root to the parent.
-func (t *Target) Chain() []Identity { return append([]Identity{t.ch.r.id}, t.ch.ids()...) }
+func (t *Target) Chain() []Identity { return slices.Clone(t.ids) }
 
 // Stat is what the entry was, and whether it was there.
 func (t *Target) Stat() (Stat, bool) { return t.stat, t.found }
 
-// Close lets go of the descriptors. It may be called twice.
+// Close lets go of the descriptors. It may be called twice, but not while an
+// operation uses the target.
 func (t *Target) Close() {
 	if t.ch == nil {
 		return

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Mode says what a write may meet. The zero value never touches a file that exists.
+// Mode says what a write may meet. The zero value never touches a file that exists;
+// what is none of these is fs.ErrInvalid.
 type Mode int
 
 const (
