@@ -9,12 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is one protected place.
+// place is one protected place. What was there first and what was seen last are
+// held, so that they are known when they are moved, and their numbers are not given
+// away. More is not: who can exchange what is there could have any number held.
 type place struct {
 	path  string
 	parts []string
-	fd    int // what was there at the start, held so that its number is not given away; or -1
-	id    Identity
+
+	first, last pin // Root.mu
+}
+
+// pin is what was seen once, held with O_PATH; nothing when fd is -1.
+type pin struct {
+	fd int
+	id Identity
 }
 
 // openProtected looks at the protected places once.
@@ -24,21 +32,53 @@ func (r *Root) openProtected() error {
 		if err != nil {
 			return fmt.Errorf("protect %q: %w", path, err)
 		}
-		p := place{path: path, parts: parts, fd: -1}
-		if fd, id, err := r.peek(parts); err == nil {
-			p.fd, p.id = fd, id
-		} else if !absent(err) {
+		p := &place{path: path, parts: parts, first: pin{fd: -1}, last: pin{fd: -1}}
+		r.protect = append(r.protect, p)
+		if _, err = r.identities(p); err != nil {
 			return fmt.Errorf("protect %q: %w", path, err)
 		}
-		r.protect = append(r.protect, p)
 	}
 	return nil
 }
 
 func (r *Root) closeProtected() {
 	for _, p := range r.protect {
-		r.close(p.fd)
+		r.close(p.first.fd)
+		r.close(p.last.fd)
 	}
+}
+
+// identities are those of what is at a protected place and of what was there.
+func (r *Root) identities(p *place) ([]Identity, error) {
+	fd, id, err := r.peek(p.parts)
+	if err != nil && !absent(err) {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.close(p.see(pin{fd, id}))
+	}
+	var ids []Identity
+	for _, seen := range []pin{p.first, p.last} {
+		if seen.fd >= 0 {
+			ids = append(ids, seen.id)
+		}
+	}
+	return ids, nil
+}
+
+// see keeps what was seen, and gives the descriptor that is no longer used.
+func (p *place) see(now pin) (unused int) {
+	switch {
+	case p.first.fd < 0:
+		p.first = now
+		return -1
+	case now.id == p.first.id:
+		return now.fd
+	}
+	unused, p.last = p.last.fd, now
+	return unused
 }
 
 // absent: nothing is there, or what is on the way is no directory of its own.
@@ -79,18 +119,11 @@ func (r *Root) judge(parts []string, ids []Identity, entire bool) error {
 		if slices.Equal(p.parts[:n], parts[:n]) && (len(p.parts) <= len(parts) || entire) {
 			return because(ErrProtected, fmt.Sprintf("%q", p.path))
 		}
-		if p.fd >= 0 && slices.Contains(ids, p.id) {
-			return because(ErrProtected, fmt.Sprintf("%q under another name", p.path))
-		}
-		fd, id, err := r.peek(p.parts)
+		known, err := r.identities(p)
 		if err != nil {
-			if absent(err) {
-				continue
-			}
 			return err
 		}
-		r.close(fd)
-		if slices.Contains(ids, id) {
+		if slices.ContainsFunc(known, func(id Identity) bool { return slices.Contains(ids, id) }) {
 			return because(ErrProtected, fmt.Sprintf("%q under another name", p.path))
 		}
 	}

@@ -70,23 +70,17 @@ func (r *Root) removeTree(ctx context.Context, unsafePath string, req RemoveTree
 	return f.result, err
 }
 
-// protectedIDs are the identities of the protected places: those of the start, and
-// what is there now.
+// protectedIDs are the identities of the protected places.
 func (r *Root) protectedIDs() (map[Identity]string, error) {
 	ids := map[Identity]string{}
 	for _, p := range r.protect {
-		if p.fd >= 0 {
-			ids[p.id] = p.path
-		}
-		fd, id, err := r.peek(p.parts)
+		known, err := r.identities(p)
 		if err != nil {
-			if absent(err) {
-				continue
-			}
 			return nil, err
 		}
-		r.close(fd)
-		ids[id] = p.path
+		for _, id := range known {
+			ids[id] = p.path
+		}
 	}
 	return ids, nil
 }

@@ -14,8 +14,12 @@ import (
 type Options struct {
 	// Protect names places beneath the root that no operation may change, create,
 	// move or remove, nor anything in them: relative paths as [SplitPath] takes
-	// them, existing or not. They are compared by name and, where they exist, by
-	// identity. Each costs two system calls an operation.
+	// them, existing or not. They are compared by name and by identity: that of what
+	// was there when the root was opened, or else when an operation first saw it, and
+	// that of what was seen there last. What came and was moved away, with a directory
+	// above it, between two operations is known by its name alone. A link is a place
+	// as itself, and a path through one protects nothing: name what it leads to
+	// too ([Root.Resolve]). Each place costs an operation six system calls or more.
 	Protect []string
 	// MaxFile is the most bytes of a file that is written, or read to know its
 	// hash. 0 means [DefaultMaxFile].
@@ -45,7 +49,7 @@ type Root struct {
 	opts    Options
 	old     bool  // without openat2
 	kind    error // why nothing may be written here
-	protect []place
+	protect []*place
 
 	publish sync.Mutex // one publication at a time: see staged.commit
 	mu      sync.Mutex
