@@ -209,7 +209,10 @@ func (f *felling) unlink(e Entry, st Stat) error {
 	if err = ch.r.point("unlink"); err != nil {
 		return err
 	}
-	return ch.unlinkSame(ch.parent(), e.Name, st)
+	if err = ch.unlinkSame(ch.parent(), e.Name, st); err == nil && (e.IsDir() || st.Links <= 1) {
+		delete(f.seen, st.ID) // the number is free: what gets it now was not judged
+	}
+	return err
 }
 
 // failed notes one entry; of a directory that is not empty because of what was
