@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"testing"
+	"time"
 )
 
 // TestWriteBefore: the caller is asked last, with the old file still in place and
@@ -108,4 +109,48 @@ func TestTrace(t *testing.T) {
 	if _, err := r.Write(t.Context(), "f", WriteRequest{}); err != nil {
 		t.Errorf("write: %v", err)
 	}
+}
+
+// TestWriteBeforeWrites: who changes something through the root that asks him is
+// refused, with the context that he was given, and waits no longer than his own.
+func TestWriteBeforeWrites(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir+"/old", "x")
+	r, other := open(t, dir, Options{SkipSync: true}), open(t, t.TempDir(), Options{SkipSync: true})
+	effects := func(ctx context.Context) map[string]error {
+		_, mkdir := r.Mkdir(ctx, "d", MkdirRequest{})
+		_, rename := r.Rename(ctx, "old", "new", RenameRequest{})
+		_, remove := r.Remove(ctx, "old", RemoveRequest{})
+		_, batch := r.Batch(ctx, []BatchEntry{{Path: "g"}})
+		return map[string]error{
+			"write": wrote(ctx, r, "g", Create, "x", nil), "mkdir": mkdir, "rename": rename, "remove": remove, "batch": batch,
+		}
+	}
+	_, err := r.Write(t.Context(), "f", WriteRequest{Before: func(ctx context.Context) error {
+		for what, err := range effects(ctx) {
+			if !errors.Is(err, ErrBusy) {
+				t.Errorf("%s: %v, want %v", what, err, ErrBusy)
+			}
+		}
+		for what, err := range effects(expired(t)) {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s with a context of its own: %v, want %v", what, err, context.DeadlineExceeded)
+			}
+		}
+		return wrote(ctx, other, "g", Create, "x", nil)
+	}})
+	if err != nil {
+		t.Errorf("write: %v", err)
+	}
+	if got := names(t, dir); got != "f old" {
+		t.Errorf("names: %q, want %q", got, "f old")
+	}
+}
+
+// expired is a context that ends soon.
+func expired(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
 }

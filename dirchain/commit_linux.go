@@ -73,7 +73,7 @@ func (s *staged) ask(ctx context.Context) error {
 	if err := s.stillJudged(ctx); err != nil || s.req.Before == nil {
 		return err
 	}
-	if err := s.req.Before(ctx); err != nil {
+	if err := s.req.Before(context.WithValue(ctx, asking{s.r}, true)); err != nil {
 		return err
 	}
 	return s.stillJudged(ctx)

@@ -9,12 +9,15 @@ import (
 )
 
 // lock keeps out every other publication in the last directories of the chains, and
-// gives what lets go again: of this root by its mutex, of other roots and
-// processes by the lock of the directory (flock(2)), which any program that may
+// gives what lets go again: of this root by a turn that ctx bounds, of other roots
+// and processes by the lock of the directory (flock(2)), which any program that may
 // open it can hold. So it is not waited for long.
 func (r *Root) lock(ctx context.Context, chains ...*chain) (unlock func(), err error) {
+	if ctx.Value(asking{r}) != nil {
+		return nil, because(ErrBusy, "a publication of this root is asking")
+	}
 	for range lockTries {
-		unlock, err = r.tryLock(chains)
+		unlock, err = r.tryLock(ctx, chains)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return unlock, err
 		}
@@ -33,15 +36,22 @@ const (
 	lockWait  = time.Millisecond
 )
 
+// asking marks the context of a caller's Before, who would wait for himself.
+type asking struct{ r *Root }
+
 // tryLock locks everything, or nothing.
-func (r *Root) tryLock(chains []*chain) (unlock func(), err error) {
-	r.publish.Lock()
+func (r *Root) tryLock(ctx context.Context, chains []*chain) (unlock func(), err error) {
+	select {
+	case r.publish <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	held := map[Identity]int{} // one descriptor of each directory: two would exclude each other
 	unlock = func() {
 		for _, fd := range held {
 			_ = r.flock(fd, unix.LOCK_UN) // goes with the descriptor at the latest
 		}
-		r.publish.Unlock()
+		<-r.publish
 	}
 	for _, ch := range chains {
 		last := ch.links[len(ch.links)-1]

@@ -51,7 +51,7 @@ type Root struct {
 	kind    error // why nothing may be written here
 	protect []*place
 
-	publish sync.Mutex // one publication at a time: see staged.commit
+	publish chan struct{} // full while there is a publication: see Root.lock
 	mu      sync.Mutex
 	users   int // operations and held targets; the root itself is one
 	closed  bool
@@ -96,7 +96,7 @@ func newRoot(fd int, real, name string, opts Options) (*Root, error) {
 	if opts.MaxFile <= 0 {
 		opts.MaxFile = DefaultMaxFile
 	}
-	r := &Root{calls: calls{hook: opts.Trace}, fd: fd, path: real, opts: opts, users: 1}
+	r := &Root{calls: calls{hook: opts.Trace}, fd: fd, path: real, opts: opts, users: 1, publish: make(chan struct{}, 1)}
 	if err := r.look(); err != nil {
 		_ = r.Close()
 		return nil, named("open", name, err)

@@ -47,8 +47,9 @@ type WriteRequest struct {
 	// Before, when not nil, is asked right before publication: the new file is
 	// complete and everything was looked at again, and is once more after it. An
 	// error takes the write back and is what the write fails with. No other write
-	// of this root is published meanwhile, so it must be quick and must not write
-	// through the same root; it may read.
+	// of this root is published meanwhile, so it must be quick and may read through
+	// the same root, but not write: with the context that it is given that is
+	// [ErrBusy], with another one it waits for itself until that one ends.
 	Before func(context.Context) error
 }
 
