@@ -89,6 +89,7 @@ func (s *staged) fill(ctx context.Context) error {
 	if err := s.pour(ctx, whole, added); err != nil {
 		return err
 	}
+	s.req.Content = nil // a batch would keep the text of all its edits
 	s.result.SHA256 = Hash(whole.Sum(nil))
 	if got := Hash(added.Sum(nil)); s.req.Digest != nil && got != *s.req.Digest {
 		return because(ErrStale, "the content has "+got.String()+", approved was "+s.req.Digest.String())

@@ -44,8 +44,9 @@ func (r *Root) edited(ctx context.Context, unsafePath string, req EditRequest) (
 	if err != nil {
 		return WriteRequest{}, err
 	}
+	base := got.SHA256 // a pointer into the result would keep its data
 	return WriteRequest{
-		Mode: Replace, Content: bytes.NewReader(text), Base: &got.SHA256, Held: req.Held,
+		Mode: Replace, Content: bytes.NewReader(text), Base: &base, Held: req.Held,
 	}, nil
 }
 
