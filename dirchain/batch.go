@@ -2,7 +2,9 @@ package dirchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -132,21 +134,25 @@ func (b *batch) publish(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// told names the errors, and gives the first.
-func (b *batch) told(entries []BatchEntry) (_ []BatchResult, first error) {
+// told names the errors, and gives the first, not counting those of the end.
+func (b *batch) told(entries []BatchEntry) ([]BatchResult, error) {
+	first := slices.IndexFunc(b.results, func(res BatchResult) bool { return res.Err != nil })
+	b.close()
 	for i := range b.results {
-		res := &b.results[i]
-		if res.Err = named("batch", entries[i].Path, res.Err); first == nil {
-			first = res.Err
-		}
+		b.results[i].Err = named("batch", entries[i].Path, b.results[i].Err)
 	}
-	return b.results, first
+	if first < 0 {
+		return b.results, nil
+	}
+	return b.results, b.results[first].Err
 }
 
 // close takes back what was not applied, the last first: an earlier entry may have
 // made the directories of a later one.
 func (b *batch) close() {
 	for i := len(b.staged) - 1; i >= 0; i-- {
-		b.staged[i].close()
+		if left := b.staged[i].close(); left != nil {
+			b.results[i].Err = errors.Join(b.results[i].Err, left)
+		}
 	}
 }

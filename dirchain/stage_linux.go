@@ -52,13 +52,13 @@ func (r *Root) stage(ctx context.Context, unsafePath string, req WriteRequest) (
 	ready := false
 	defer func() { // also when the caller's reader panics
 		if !ready {
-			s.close()
+			_ = s.close()
 		}
 	}()
-	if err = s.prepare(ctx); err != nil {
-		return nil, err
+	err = s.prepare(ctx)
+	if ready = true; err != nil {
+		return nil, s.failed(err)
 	}
-	ready = true
 	return s, nil
 }
 
@@ -237,13 +237,16 @@ func tempName() (string, error) {
 
 // close takes back what was not published, and lets go of everything. Only held
 // descriptors are used: by path it might remove an attacker's file, or leave ours.
-func (s *staged) close() {
+// The error tells a file that is left.
+func (s *staged) close() (left error) {
 	if s.done {
-		return
+		return nil
 	}
 	s.done = true
 	if s.ch != nil {
-		_ = s.removeTemp() // the first error is the one to tell
+		if left = s.removeTemp(); left != nil {
+			left = fmt.Errorf("the new file is left: %w", left)
+		}
 	}
 	s.r.close(s.old)
 	s.r.close(s.fd)
@@ -255,6 +258,15 @@ func (s *staged) close() {
 		}
 	}
 	s.r.release()
+	return left
+}
+
+// failed is close after an error, which comes first.
+func (s *staged) failed(err error) error {
+	if left := s.close(); left != nil {
+		return fmt.Errorf("%w; %w", err, left)
+	}
+	return err
 }
 
 // removeTemp removes what has the temporary name, but not what somebody else has

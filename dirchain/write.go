@@ -74,7 +74,9 @@ func (r *Root) Write(ctx context.Context, unsafePath string, req WriteRequest) (
 	if err != nil {
 		return WriteResult{}, named("write", unsafePath, err)
 	}
-	defer s.close()
-	err = s.commit(ctx)
+	defer func() { _ = s.close() }() // also when the caller's Before panics
+	if err = s.commit(ctx); err != nil {
+		err = s.failed(err)
+	}
 	return s.result, named("write", unsafePath, err)
 }
