@@ -129,6 +129,9 @@ func (t *Target) made() (Identity, error) {
 		return Identity{}, because(ErrChanged, "something else has the name")
 	}
 	err := r.point("made")
+	if err == nil { // what has an entry cannot be made to fold any more
+		err = t.ch.exact(len(t.ch.links) - 1)
+	}
 	if err == nil {
 		err = t.ch.exact(len(t.ch.links) - 1) // what has an entry cannot be made to fold any more
 	}

@@ -149,6 +149,9 @@ func (m *move) publish(ctx context.Context) error {
 	if err = m.ours(m.at, tmp); err == nil {
 		err = m.cross(m.to.ch)
 	}
+	if err == nil { // what has an entry cannot be made to fold any more
+		err = m.to.ch.exact(len(m.to.ch.links) - 1)
+	}
 	if err == nil {
 		err = m.name()
 	}
