@@ -2,6 +2,7 @@ package dirchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -209,7 +210,9 @@ func (m *move) name() error {
 	}
 	err := m.arrived(swapped)
 	if err == nil && swapped {
-		err = m.r.unlinkat(dir, m.tmp, 0)
+		if err = m.r.unlinkat(dir, m.tmp, 0); errors.Is(err, fs.ErrNotExist) {
+			err = nil // somebody tidied up
+		}
 	}
 	if err != nil {
 		if back := m.unname(swapped); back != nil {
@@ -238,6 +241,9 @@ func (m *move) arrived(swapped bool) error {
 		return err
 	}
 	st, err := m.r.statAt(m.to.ch.parent(), m.tmp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody tidied up, and there is nothing to put back
+	}
 	if err == nil {
 		err = m.to.stat.sameEntry(st)
 	}
