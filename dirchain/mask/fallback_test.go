@@ -18,6 +18,7 @@ type field struct {
 	area         *area
 	calls        int
 	trace        func(call string)
+	fail         func(call string) error
 }
 
 func newField(t testing.TB, opts dirchain.Options) *field {
@@ -28,6 +29,9 @@ func newField(t testing.TB, opts dirchain.Options) *field {
 	opts.Trace = func(call string) error {
 		if f.calls++; f.trace != nil {
 			f.trace(call)
+		}
+		if f.fail != nil {
+			return f.fail(call)
 		}
 		return nil
 	}

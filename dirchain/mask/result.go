@@ -41,7 +41,7 @@ type Removal struct {
 }
 
 // ScratchArea is what a mask in [ScratchDir] needs of that area (contract brainkit
-// §4.3). Both are called under the lock of the operation.
+// §4.3): [Scratch] gives one. Both are called under the lock of the operation.
 type ScratchArea interface {
 	// Prepare makes sure that the area is there, genuine, and ignored by git. It
 	// makes directories through held ones only.
@@ -70,7 +70,7 @@ func (e *effects) prune(ctx context.Context, area ScratchArea) {
 		e.changes = append(e.changes, Change{Path: r.Path})
 	}
 	if err != nil {
-		e.outcome = "the scratch area was not pruned: " + err.Error()
+		e.outcome = "the scratch area was not pruned, or not to the end: " + err.Error()
 	}
 }
 
