@@ -37,14 +37,23 @@ func rank(files []file, before time.Time) []candidate {
 	list := make([]candidate, len(files))
 	for i, f := range files {
 		list[i] = candidate{f, Size}
-		if f.stat.Modified.Before(before) {
+		if used(f.stat).Before(before) {
 			list[i].reason = Age
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(a.stat.Modified.Compare(b.stat.Modified), cmp.Compare(a.path, b.path))
+		return cmp.Or(used(a.stat).Compare(used(b.stat)), cmp.Compare(a.path, b.path))
 	})
 	return list
+}
+
+// used is when a file was last modified. A time after the last status change is one
+// that somebody set: it would keep the file, and cost all others their place.
+func used(st dirchain.Stat) time.Time {
+	if st.Changed.Before(st.Modified) {
+		return st.Changed
+	}
+	return st.Modified
 }
 
 // choose takes from the front of what rank gave: what is too old, and then as much

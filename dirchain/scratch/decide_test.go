@@ -15,7 +15,7 @@ func listed(now time.Time, entries ...any) []file {
 	for i := 0; i < len(entries); i += 3 {
 		age := time.Duration(entries[i+1].(int)) * time.Hour
 		files = append(files, file{entries[i].(string), dirchain.Stat{
-			Size: int64(entries[i+2].(int)), Modified: now.Add(-age),
+			Size: int64(entries[i+2].(int)), Modified: now.Add(-age), Changed: now,
 		}})
 	}
 	return files

@@ -184,3 +184,23 @@ func TestPruneRefusesClosedRoot(t *testing.T) {
 		t.Errorf("Prune: %v", err)
 	}
 }
+
+// TestPruneFuture: a modification time that was set to the future keeps no file, and
+// costs none that is younger its place.
+func TestPruneFuture(t *testing.T) {
+	a, area := pruned(t, "future:-1000:90", "past:9:5")
+	write(t, area+"/new", strings.Repeat("x", 90))
+	st, err := os.Stat(area + "/new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outcome(prune(t, a)); got != "future:size past:size" {
+		t.Errorf("report: %s", got)
+	}
+	write(t, area+"/again", "x")
+	old(t, area+"/again", -1000*time.Hour)
+	a.now = func() time.Time { return st.ModTime().Add(DefaultTTL + time.Hour) }
+	if got := outcome(prune(t, a)); got != "again:age new:age" {
+		t.Errorf("a week later: %s", got)
+	}
+}
