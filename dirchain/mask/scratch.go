@@ -46,7 +46,7 @@ func (s scratchArea) Prune(ctx context.Context) ([]Removal, error) {
 		err = also(err, fmt.Errorf("what could not be removed: %d, the first is %.100q (%s)", n, first.Path, first.Reason))
 	}
 	if rep.Truncated {
-		err = also(err, errors.New("there is more in it than was looked at"))
+		err = also(err, errors.New("a limit was met before its end"))
 	}
 	return removed, err
 }

@@ -41,6 +41,7 @@ type Area struct {
 	now  func() time.Time
 	hook func(point, path string) // tests only: between a look and what follows
 	mu   sync.RWMutex
+	room int // bytes of paths that a pass may keep
 }
 
 // New looks at nothing. The root stays the caller's.
@@ -58,7 +59,7 @@ func New(root *dirchain.Root, opts Options) *Area {
 		opts.Cap = DefaultCap
 	}
 	git := asker{git: opts.Git, tmp: opts.Temp, limit: opts.Timeout, trust: trusted}
-	return &Area{root: root, opts: opts, git: git, now: time.Now}
+	return &Area{root: root, opts: opts, git: git, now: time.Now, room: maxPaths}
 }
 
 // Check returns nil only when the area is genuine and git ignores it. It makes

@@ -19,7 +19,7 @@ type Report struct {
 	Directories int       `json:"directories"` // empty ones that were removed
 	Bytes       int64     `json:"bytes"`       // that are left, as far as they were listed
 	Files       int       `json:"files"`       // that are left
-	Truncated   bool      `json:"truncated"`   // a limit was met: there is more than was looked at
+	Truncated   bool      `json:"truncated"`   // a limit was met: not everything was looked at, or gone after
 }
 
 // Removed is one entry that went.
@@ -38,7 +38,8 @@ type Failure struct {
 // Limits of a pass: a worker may have put anything there.
 const (
 	maxEntries = 1 << 19
-	maxTime    = 30 * time.Second
+	maxTime    = 30 * time.Second // of a whole pass
+	maxPaths   = 64 << 20         // bytes: one path may have 32 KiB
 )
 
 // Prune removes what was last modified longer ago than the area keeps files, then
@@ -68,7 +69,7 @@ func (a *Area) Clean(ctx context.Context) (Report, error) {
 func (a *Area) pass(ctx context.Context, judge func([]file) []candidate) (Report, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := sweep{a: a, failed: map[string]bool{}}
+	s := sweep{a: a, start: a.now(), room: a.room, failed: map[string]bool{}}
 	files, err := s.list(ctx)
 	if err != nil {
 		return s.rep, err
@@ -91,6 +92,8 @@ func (a *Area) pass(ctx context.Context, judge func([]file) []candidate) (Report
 type sweep struct {
 	a      *Area
 	rep    Report
+	start  time.Time
+	room   int                  // bytes of paths that may still be kept
 	due    map[string]candidate // not met yet
 	failed map[string]bool      // what the report has already
 	blind  bool                 // part of the area was not walked
@@ -98,7 +101,12 @@ type sweep struct {
 
 // walk is one walk over the area.
 func (s *sweep) walk(ctx context.Context, fn func(dirchain.Entry) error) error {
-	limits := dirchain.WalkLimits{Depth: dirchain.MaxDepth, Entries: maxEntries, Time: maxTime, Post: true}
+	left := maxTime - s.a.now().Sub(s.start)
+	if left <= 0 {
+		s.rep.Truncated = true
+		return nil
+	}
+	limits := dirchain.WalkLimits{Depth: dirchain.MaxDepth, Entries: maxEntries, Time: left, Post: true}
 	err := s.a.root.Walk(ctx, Location, limits, fn)
 	switch {
 	case errors.Is(err, dirchain.ErrLimit):
@@ -121,6 +129,8 @@ func (s *sweep) list(ctx context.Context) ([]file, error) {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			s.fail(e.Path, err)
+		case !s.keep(e.Path):
+			return fs.SkipAll
 		default:
 			files = append(files, file{e.Path, st})
 		}
@@ -204,10 +214,18 @@ func (s *sweep) free(c candidate) {
 
 // fail reports an entry once.
 func (s *sweep) fail(path string, err error) {
-	if !s.failed[path] {
+	if !s.failed[path] && s.keep(path) {
 		s.failed[path] = true
 		s.rep.Failed = append(s.rep.Failed, Failure{path, reasonOf(err)})
 	}
+}
+
+// keep says whether one more path may be kept.
+func (s *sweep) keep(path string) bool {
+	if s.room -= len(path); s.room < 0 {
+		s.rep.Truncated = true
+	}
+	return s.room >= 0
 }
 
 // reasonOf names what an error on one entry means.
