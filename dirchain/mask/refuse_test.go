@@ -117,6 +117,7 @@ func refusals() []refused {
 		{name: "the base of another image", want: StaleBase, before: func(t *testing.T, h *host, a *apply) {
 			a.base = h.base(t, "context/notes/a.png")
 		}},
+		{name: "the base of another backend", before: bend(func(a *apply) { a.base.MaskPath = raftPi }), want: StaleBase},
 		{name: "no base", before: bend(func(a *apply) { a.base = Base{} }), want: StaleBase},
 		{name: "no record", before: hosted(func(h *host) { h.Record = nil }), want: ApplicationFailed},
 		{name: "no authority", before: hosted(func(h *host) { h.Authority = nil }), want: ApplicationFailed},
