@@ -3,6 +3,7 @@ package turntemp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -120,6 +121,35 @@ func TestMounts(t *testing.T) {
 	purge(t, a) // positive control
 	wantTree(t, dir)
 	wantTree(t, outside, "canary", "d", "d/canary")
+}
+
+// TestSumsDoNotOverflow: on tmpfs, which a worker has, a sparse file may be as large
+// as a number of 64 bits says.
+func TestSumsDoNotOverflow(t *testing.T) {
+	if !needs.InMounts(t) {
+		return
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }()
+	plant(t, dir, "a", "b", "c")
+	if err := errors.Join(os.Truncate(dir+"/a", math.MaxInt64), os.Truncate(dir+"/b", math.MaxInt64)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(openFile(t, dir), Config{Turn: turn, Sink: &ledger{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if u, err := a.Usage(t.Context(), turn); err != nil || u.Files != 3 || u.Bytes != math.MaxInt64 || u.BlockBytes < 1 {
+		t.Errorf("usage: %+v, %v", u, err)
+	}
+	if rec := purge(t, a); rec.Removed.Files != 3 || rec.Removed.Bytes != math.MaxInt64 || rec.Removed.BlockBytes < 1 {
+		t.Errorf("record: %+v", rec)
+	}
+	wantTree(t, dir)
 }
 
 // immutable is FS_IMMUTABLE_FL of ioctl_iflags(2).

@@ -147,8 +147,8 @@ func (s *sweep) remove(e dirchain.Entry, st dirchain.Stat) {
 	default:
 		c.Others++
 	}
-	c.Bytes += st.Size
-	c.BlockBytes += st.Blocks * 512
+	c.Bytes = plus(c.Bytes, st.Size)
+	c.BlockBytes = plus(c.BlockBytes, st.Blocks*512)
 }
 
 // left notes what is still there. A directory that is not empty needs no word: what

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"time"
 
 	"brainbox/dirchain"
@@ -77,9 +78,18 @@ func (c *counter) add(e dirchain.Entry) error {
 		}
 		c.seen[st.ID] = true
 	}
-	c.Bytes += st.Size
-	c.BlockBytes += st.Blocks * 512
+	c.Bytes = plus(c.Bytes, st.Size)
+	c.BlockBytes = plus(c.BlockBytes, st.Blocks*512)
 	return nil
+}
+
+// plus adds two numbers that are not negative, up to the greatest there is: on tmpfs
+// each of two sparse files may claim that.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Value is the usage as JSON.
