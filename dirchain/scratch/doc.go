@@ -39,7 +39,8 @@
 // A repository of another user above the root is used only when it belongs to the
 // root's owner or uid 0. This needs git 2.38 or later; older ones refuse.
 //
-// Ages are modification times, which whoever can write to a file can set. Sizes are
+// Ages are modification times, which whoever can write to a file can set, though not
+// to a time after the last status change. Sizes are
 // apparent ones, so a sparse file counts for more than it takes. What the answer was
 // about may change after it: git is asked before each write, not after.
 package scratch
