@@ -97,6 +97,9 @@ func (p *pass) apply(ctx context.Context, base Base, get func() (Request, error)
 		}
 		return &Refusal{Code: ApplicationFailed, Err: err}
 	}
+	if unlock == nil {
+		return refuse(ApplicationFailed, "the lock cannot be let go")
+	}
 	defer unlock()
 	if err = p.allowed(ctx); err != nil {
 		return err

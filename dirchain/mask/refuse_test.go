@@ -123,6 +123,9 @@ func refusals() []refused {
 		{name: "no authority", before: hosted(func(h *host) { h.Authority = nil }), want: ApplicationFailed},
 		{name: "no membership", before: hosted(func(h *host) { h.Membership = nil }), want: ApplicationFailed},
 		{name: "no lock", before: hosted(func(h *host) { h.Lock = nil }), want: ApplicationFailed},
+		{name: "a lock that cannot be let go", want: ApplicationFailed, before: hosted(func(h *host) {
+			h.Lock = func(context.Context) (func(), error) { return nil, nil }
+		})},
 		{name: "no root", before: hosted(func(h *host) { h.Root = nil }), want: ApplicationFailed},
 	}
 }
