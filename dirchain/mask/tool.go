@@ -126,6 +126,9 @@ func (t *Tool) names(imagePath, instruction string) (n names, err error) {
 			return n, err
 		}
 	}
+	if _, err = dirchain.SplitPath(n.image); err != nil { // the person sees it, and the mask's name lacks its extension
+		return n, err
+	}
 	if n.mask, err = t.Backend.MaskPath(n.image); err != nil {
 		return n, err
 	}

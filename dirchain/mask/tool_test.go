@@ -65,6 +65,12 @@ func TestToolRefuses(t *testing.T) {
 		{"bk/MN7 the mask of Claude is outside", raft, "", link("OUT/new.png", raftClaude)},
 		{"bk/MN7 the mask of Pi is outside", raft, "", link("OUT/new.png", raftPi)},
 		{"the mask would be the policy's", "context/policies/crew.png", "", nil},
+		{"an escape sequence in the extension", "assets/raft.png\x1b[2J", "", nil},
+		{"a line in the extension", "assets/raft.png\nSafe: yes", "", nil},
+		{"no UTF-8 in the extension", "assets/raft.\xff", "", nil},
+		{"a link to an escape sequence, as the canonical name of Pi", "assets/l.png", "", func(f *field) error {
+			return os.Symlink("x.\x1bc", f.dir+"/assets/l.png")
+		}},
 		{"a long path", strings.Repeat("a", MaxPath-3) + ".png", "", nil},
 		{"a long instruction", raft, strings.Repeat("i", MaxInstruction+1), nil},
 	}
@@ -231,7 +237,7 @@ func TestToolHosted(t *testing.T) {
 func rootless(t *testing.T, b Backend, mask string) {
 	t.Helper()
 	tool := &Tool{Backend: b, Configured: "/brain"}
-	for _, image := range []string{"../x.png", "/x.png", "x\x00.png", "a/..", "../brain/x.png", "context/policies/x.png"} {
+	for _, image := range []string{"../x.png", "/x.png", "x\x00.png", "a/..", "../brain/x.png", "context/policies/x.png", "x.png\x1b[2J"} {
 		a := &applier{res: Result{OK: true}}
 		if _, err := tool.Request(t.Context(), a, image, ""); err == nil || len(a.asked) != 0 {
 			t.Errorf("bk/MN3 %v %q: %v, asked %q", b, image, err, a.asked)
