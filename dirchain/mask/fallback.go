@@ -30,9 +30,10 @@ type Fallback struct {
 const heldPlatform = "linux"
 
 // Write writes a mask. target is the path that a [Backend] derived, never one that
-// was asked for, and passes [brainbox/dirchain.SplitPath]. Its directories may be
-// reached by links inside the root; its last name is never followed. Missing
-// directories are made. The result is not recorded anywhere.
+// was asked for, and passes [brainbox/dirchain.SplitPath]; it lies neither in the
+// policy nor in a .git. Its directories may be reached by links inside the root; its
+// last name is never followed. Missing directories are made. The result is not
+// recorded anywhere.
 func (f *Fallback) Write(ctx context.Context, target string, png []byte) Result {
 	var e effects
 	err := f.write(ctx, target, png, &e)
@@ -89,6 +90,9 @@ func checkFallback(target string) error {
 	}
 	if ofPolicy(target) {
 		return &Refusal{Code: PolicyDenied}
+	}
+	if ofGit(target) { // one file too many in refs breaks the repository
+		return refuse(InvalidTarget, "it is git's")
 	}
 	return nil
 }

@@ -73,6 +73,11 @@ func misuses() []misuse {
 		{name: "the policy", target: "context/policies/crew-mask.png", want: PolicyDenied},
 		{name: "the policy in another spelling", target: "Context/ｐolicies/crew-mask.png", want: PolicyDenied},
 		{name: "the policy by a link", target: "p/crew-mask.png", want: PolicyDenied, setup: link("context/policies", "p")},
+		{name: "a repository of git", target: ".git/refs/heads/x-mask.png", want: InvalidTarget},
+		{name: "a repository of git in another spelling", target: "assets/．GIT/x-mask.png", want: InvalidTarget},
+		{name: "a repository of git by a link", target: "g/x-mask.png", want: InvalidTarget, setup: func(f *field) error {
+			return errors.Join(os.Mkdir(f.dir+"/.git", 0o755), link(".git", "g")(f))
+		}},
 		{name: "no PNG", target: raftClaude, want: InvalidPNG, png: []byte("GIF89a")},
 		{name: "bk/FB14 the scratch area is outside", target: ScratchDir + "/x-mask.png", want: InvalidTarget, setup: func(f *field) error {
 			return errors.Join(os.RemoveAll(f.dir+"/.brain"), os.Symlink(f.outside, f.dir+"/.brain"))

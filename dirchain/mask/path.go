@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"brainbox/dirchain/scratch"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -13,7 +15,7 @@ const (
 	// MaxPath is the longest path in UTF-16 units, as the original counts.
 	MaxPath = 1024
 	// ScratchDir is the scratch area of the repository.
-	ScratchDir = ".brain/scratch"
+	ScratchDir = scratch.Location
 	// PolicyDir holds the policy. A root for masks is opened with it in
 	// [brainbox/dirchain.Options].Protect, so that it is known by identity too.
 	PolicyDir = "context/policies"
@@ -85,6 +87,11 @@ func ofPolicy(path string) bool {
 	folded := fold(path)
 	above, _, _ := strings.Cut(PolicyDir, "/")
 	return folded == above || folded == PolicyDir || strings.HasPrefix(folded, PolicyDir+"/")
+}
+
+// ofGit: a component is the directory of a git repository, however it is spelt.
+func ofGit(path string) bool {
+	return strings.Contains("/"+fold(path)+"/", "/.git/")
 }
 
 func isImage(name string) bool {
