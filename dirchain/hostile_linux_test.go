@@ -3,6 +3,7 @@ package dirchain
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"testing"
 
@@ -106,5 +107,41 @@ func TestUnknownMode(t *testing.T) {
 	}
 	if got := read(t, dir+"/f"); got != "old" || names(t, dir) != "f" {
 		t.Errorf("bytes %q, names %q", got, names(t, dir))
+	}
+}
+
+// TestOddNumbers: no number overflows, or makes a read need more than the file has.
+func TestOddNumbers(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir+"/f", "0123456789")
+	r, ctx := open(t, dir, Options{SkipSync: true, MaxFile: math.MaxInt64}), t.Context()
+	for _, tt := range []struct {
+		offset, limit int64
+		want          string
+		more          bool
+	}{
+		{0, math.MaxInt64, "0123456789", false},
+		{9, math.MaxInt64, "9", false},
+		{10, 1, "", false},
+		{math.MaxInt64, math.MaxInt64, "", false},
+		{math.MaxInt64, 1, "", false},
+		{3, 2, "34", true},
+	} {
+		got, err := r.Read(ctx, "f", ReadRequest{Offset: tt.offset, Limit: tt.limit})
+		if err != nil || string(got.Data) != tt.want || got.Truncated != tt.more || got.SHA256 != Sum([]byte("0123456789")) {
+			t.Errorf("%d from %d: %+v, %v, want %q", tt.limit, tt.offset, got, err, tt.want)
+		}
+	}
+	for _, req := range []ReadRequest{{Offset: -1}, {Limit: -1}, {Offset: math.MinInt64, Limit: math.MinInt64}} {
+		if _, err := r.Read(ctx, "f", req); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("%+v: %v, want %v", req, err, fs.ErrInvalid)
+		}
+	}
+	limits := WalkLimits{Depth: math.MaxInt, Entries: math.MaxInt, Time: math.MaxInt64}
+	if err := r.Walk(ctx, "", limits, func(Entry) error { return nil }); err != nil {
+		t.Errorf("walk: %v", err)
+	}
+	if err := wrote(ctx, r, "f", Append, "x", nil); err != nil || read(t, dir+"/f") != "0123456789x" {
+		t.Errorf("append: %v", err)
 	}
 }

@@ -139,7 +139,9 @@ func (t *Target) made() (Identity, error) {
 		err = t.still()
 	}
 	if err != nil {
-		_ = t.ch.unlinkSame(dir, t.leaf, t.stat)
+		if left := t.ch.unlinkSame(dir, t.leaf, t.stat); left != nil && !errors.Is(left, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; what was made is left: %w", err, left)
+		}
 		return Identity{}, err
 	}
 	return t.stat.ID, nil
