@@ -127,8 +127,8 @@ func (r *Root) look() error {
 }
 
 // withoutOpenat2 tries it by doing. Anything but "there is no such call" (ENOSYS,
-// or EPERM and EINVAL of an outer filter, which the call itself does not answer
-// for a directory that is open) is an error: guessing would be a way to be talked
+// or EPERM of an outer filter, which the call itself does not answer for a
+// directory that is open) is an error: guessing would be a way to be talked
 // into the older walk, though that one is as strong.
 func (r *Root) withoutOpenat2() (bool, error) {
 	if r.opts.NoOpenat2 {
