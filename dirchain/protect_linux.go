@@ -57,7 +57,9 @@ func (r *Root) identities(p *place) ([]Identity, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		r.close(p.see(pin{fd, id}))
+		for _, fd := range p.see(pin{fd, id}) {
+			r.close(fd)
+		}
 	}
 	var ids []Identity
 	for _, seen := range []pin{p.first, p.last} {
@@ -68,16 +70,18 @@ func (r *Root) identities(p *place) ([]Identity, error) {
 	return ids, nil
 }
 
-// see keeps what was seen, and gives the descriptor that is no longer used.
-func (p *place) see(now pin) (unused int) {
+// see keeps what was seen, and gives the descriptors that are no longer used. When
+// the first one is back, what was there meanwhile is no protected place any more.
+func (p *place) see(now pin) (unused [2]int) {
 	switch {
 	case p.first.fd < 0:
 		p.first = now
-		return -1
+		return [2]int{-1, -1}
 	case now.id == p.first.id:
-		return now.fd
+		unused, p.last = [2]int{now.fd, p.last.fd}, pin{fd: -1}
+	default:
+		unused, p.last = [2]int{p.last.fd, -1}, now
 	}
-	unused, p.last = p.last.fd, now
 	return unused
 }
 

@@ -73,5 +73,13 @@ func TestProtectedPlaceThatChanges(t *testing.T) {
 				t.Errorf("write %q: %v, want %v", path, err, ErrProtected)
 			}
 		}
+		if err := os.Rename(dir+"/olda", dir+"/p"); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]error{"p/f": ErrProtected, "g": nil, "last/f": nil} {
+			if err := wrote(ctx, r, path, CreateOrReplace, "x", nil); !errors.Is(err, want) {
+				t.Errorf("write %q once the first is back: %v, want %v", path, err, want)
+			}
+		}
 	})
 }
