@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// MaxBatch is how many entries a batch may have.
-const MaxBatch = 32
+// Limits of a batch.
+const (
+	MaxBatch      = 32   // entries
+	MaxBatchParts = 1024 // components of all paths together: each costs a descriptor while the batch lasts
+)
 
 // BatchEntry is one write of a batch, or one edit.
 type BatchEntry struct {
@@ -25,8 +28,9 @@ type BatchResult struct {
 	Err error // why not, or what went wrong after it was applied
 }
 
-// Batch does 1 to [MaxBatch] writes ([ErrBatch]), of which no two may be in each
-// other's way: the same path or file, or a directory of the other. Everything that
+// Batch does 1 to [MaxBatch] writes of no more than [MaxBatchParts] ([ErrBatch]), of
+// which no two may be in each other's way: the same path or file, or a directory of
+// the other. Everything that
 // can fail without an effect is done for all of them first: when one is refused
 // nothing is applied, and nothing is left. Files are then published one after the
 // other; when one fails there, those before it stay applied and those after it are
@@ -62,7 +66,11 @@ func disjoint(entries []BatchEntry) error {
 	if n := len(entries); n == 0 || n > MaxBatch {
 		return because(ErrBatch, fmt.Sprintf("%d, from 1 to %d are possible", n, MaxBatch))
 	}
+	parts := len(entries)
 	for i, a := range entries {
+		if parts += strings.Count(a.Path, "/"); parts > MaxBatchParts {
+			return because(ErrBatch, fmt.Sprintf("more than %d components", MaxBatchParts))
+		}
 		for _, b := range entries[:i] {
 			if a.Path == b.Path || strings.HasPrefix(a.Path, b.Path+"/") || strings.HasPrefix(b.Path, a.Path+"/") {
 				return because(ErrBatch, fmt.Sprintf("%q and %q", b.Path, a.Path))

@@ -2,9 +2,11 @@ package dirchain
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -41,4 +43,30 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// TestBatchDescriptors: a batch does not use up what a process may have open, as 32
+// of the deepest paths would.
+func TestBatchDescriptors(t *testing.T) {
+	deep := strings.Repeat("d/", MaxDepth-1)
+	var entries []BatchEntry
+	for i := range MaxBatchParts / MaxDepth {
+		entries = append(entries, one(fmt.Sprint(deep, i)))
+	}
+	dir := t.TempDir()
+	r := open(t, dir, Options{SkipSync: true})
+	before, most := stillOpen(t), 0
+	r.hook = at("publish", func() error {
+		most = stillOpen(t)
+		return nil
+	})
+	if _, err := r.Batch(t.Context(), append(entries, one("one-too-many"))); !errors.Is(err, ErrBatch) || names(t, dir) != "" {
+		t.Errorf("%v, %q is there, want %v", err, names(t, dir), ErrBatch)
+	}
+	if _, err := r.Batch(t.Context(), entries); err != nil {
+		t.Fatal(err)
+	}
+	if most == 0 || most-before > MaxBatchParts+MaxBatch {
+		t.Errorf("%d descriptors more than %d", most-before, before)
+	}
 }

@@ -131,8 +131,11 @@ func TestConcurrentFillers(t *testing.T) {
 					if got := names(t, dir); got != "f" || looks == 0 {
 						t.Errorf("left behind: %s, after %d looks", got, looks)
 					}
-					if err := fillOver(t.Context(), r, "f", "z", 1); err != nil {
-						t.Error(err)
+					if size := len(b); size == 0 {
+						t.Error("nobody has written")
+					}
+					if err := fillOver(t.Context(), r, "f", "z", 1); err != nil || read(t, dir+"/f") != strings.Repeat("z", 100_000) {
+						t.Errorf("the last one: %v", err)
 					}
 					return
 				default:
