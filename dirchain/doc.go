@@ -14,9 +14,9 @@
 // given to it is relative, is checked by [SplitPath] before the first system
 // call, and is walked one component at a time beneath the root: no symbolic
 // link, no magic link, no mount point and no ".." is followed, whoever exchanges
-// what meanwhile. Every directory of the walk stays open until the effect is
-// done, and what is visible under the same names is compared with what is held
-// before and after the effect. What is not a regular file is not opened; one that
+// what meanwhile. Every directory of the walk stays open until a change is done,
+// and what is visible under the same names is compared with what is held before and
+// after it; a read holds the file, and looks at the root. What is not a regular file is not opened; one that
 // takes a regular file's place between the look at it and the opening is, without
 // waiting for anything, and is closed again unread.
 //

@@ -25,7 +25,7 @@ func (r *Root) edit(ctx context.Context, unsafePath string, req EditRequest) (Wr
 	if err != nil {
 		return WriteResult{}, err
 	}
-	return r.Write(ctx, unsafePath, write)
+	return r.write(ctx, unsafePath, write)
 }
 
 // edited reads the file and gives the write that the edit is.

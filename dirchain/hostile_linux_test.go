@@ -145,3 +145,18 @@ func TestOddNumbers(t *testing.T) {
 		t.Errorf("append: %v", err)
 	}
 }
+
+// TestEditIsNamed: an error says which operation it is of, however far that came.
+func TestEditIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir+"/f", "old")
+	r := open(t, dir, Options{SkipSync: true})
+	for _, point := range []string{"statx", "fill", "publish"} {
+		r.hook = at(point, func() error { return unix.EIO })
+		_, err := r.Edit(t.Context(), "f", EditRequest{Old: []byte("old"), New: []byte("new")})
+		var e *Error
+		if !errors.As(err, &e) || e.Op != "edit" || e.Path != "f" || !errors.Is(err, unix.EIO) {
+			t.Errorf("at %s: %v", point, err)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options of a root. The zero value is the strictest.
+// Options of a root. The zero value protects nothing, and is else the strictest.
 type Options struct {
 	// Protect names places beneath the root that no operation may change, create,
 	// move or remove, nor anything in them: relative paths as [SplitPath] takes

@@ -70,13 +70,18 @@ type WriteResult struct {
 // file with a random name in the held parent, which then takes the target's name
 // at once. It acts on the root's directories only; ctx is asked between steps.
 func (r *Root) Write(ctx context.Context, unsafePath string, req WriteRequest) (WriteResult, error) {
+	res, err := r.write(ctx, unsafePath, req)
+	return res, named("write", unsafePath, err)
+}
+
+func (r *Root) write(ctx context.Context, unsafePath string, req WriteRequest) (WriteResult, error) {
 	s, err := r.stage(ctx, unsafePath, req)
 	if err != nil {
-		return WriteResult{}, named("write", unsafePath, err)
+		return WriteResult{}, err
 	}
 	defer func() { _ = s.close() }() // also when the caller's Before panics
 	if err = s.commit(ctx); err != nil {
 		err = s.failed(err)
 	}
-	return s.result, named("write", unsafePath, err)
+	return s.result, err
 }
