@@ -16,9 +16,9 @@
 // link, no magic link, no mount point and no ".." is followed, whoever exchanges
 // what meanwhile. Every directory of the walk stays open until a change is done,
 // and what is visible under the same names is compared with what is held before and
-// after it; a read holds the file, and looks at the root. What is not a regular file is not opened; one that
-// takes a regular file's place between the look at it and the opening is, without
-// waiting for anything, and is closed again unread.
+// after it; a read holds the file, and looks at the root. What is not a regular file
+// is not opened; one that takes a regular file's place between the look at it and
+// the opening is, without waiting for anything, and is closed again unread.
 //
 // A file is replaced by renaming a complete new one over it, so a crash at any
 // point leaves the old file or the new one. Errors are [*Error]; what they mean
