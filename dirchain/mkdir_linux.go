@@ -133,9 +133,6 @@ func (t *Target) made() (Identity, error) {
 		err = t.ch.exact(len(t.ch.links) - 1)
 	}
 	if err == nil {
-		err = t.ch.exact(len(t.ch.links) - 1) // what has an entry cannot be made to fold any more
-	}
-	if err == nil {
 		err = t.still()
 	}
 	if err != nil {
