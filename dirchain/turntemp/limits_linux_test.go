@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brainbox/dirchain"
 	"brainbox/internal/needs"
 
 	"github.com/google/go-cmp/cmp"
@@ -150,6 +151,34 @@ func TestSumsDoNotOverflow(t *testing.T) {
 		t.Errorf("record: %+v", rec)
 	}
 	wantTree(t, dir)
+}
+
+// TestUnknownFilesystem: where names and numbers do not identify a file, nothing is
+// removed and the refusal is recorded as one.
+func TestUnknownFilesystem(t *testing.T) {
+	if !needs.InMounts(t) {
+		return
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }()
+	plant(t, dir, "a")
+	sink := &ledger{}
+	a, err := New(openFile(t, dir), Config{Turn: turn, Sink: sink})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	rec, err := a.Purge(t.Context(), turn, Purge{All: true})
+	if !errors.Is(err, dirchain.ErrFilesystem) || rec.Outcome != RefusedPlace || sink.last(t).Outcome != RefusedPlace {
+		t.Errorf("Purge = %+v, %v", rec, err)
+	}
+	wantTree(t, dir, "a")
+	if u, err := a.Usage(t.Context(), turn); err != nil || u.Files != 1 {
+		t.Errorf("usage: %+v, %v", u, err)
+	}
 }
 
 // immutable is FS_IMMUTABLE_FL of ioctl_iflags(2).
