@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"brainbox/dirchain"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -197,5 +199,23 @@ func TestGitProgram(t *testing.T) {
 	}
 	if err := areaOf(t, dir).Check(t.Context()); err != nil { // control
 		t.Error(err)
+	}
+}
+
+// TestAnotherDirectoryAbove: what git was asked about is named by its way, which has
+// ignore files too.
+func TestAnotherDirectoryAbove(t *testing.T) {
+	a, dir, _ := ignoredPlace(t)
+	mkdir(t, dir+"/"+Location)
+	a.hook = func(point, _ string) {
+		if point == "asked" {
+			if err := errors.Join(os.Rename(dir+"/.brain", dir+"/away"), os.Mkdir(dir+"/.brain", 0o755),
+				os.Rename(dir+"/away/scratch", dir+"/"+Location)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := a.Ready(t.Context()); !errors.Is(err, dirchain.ErrChanged) {
+		t.Errorf("Ready: %v", err)
 	}
 }
