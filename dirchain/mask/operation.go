@@ -74,7 +74,8 @@ func (o *Operation) run(ctx context.Context, caller Caller, base Base, get func(
 }
 
 func (p *pass) apply(ctx context.Context, base Base, get func() (Request, error)) error {
-	if p.Root == nil || p.Authority == nil || p.Membership == nil || p.Lock == nil || p.Record == nil {
+	if p.Root == nil || p.Authority == nil || p.Membership == nil || p.Lock == nil || p.Record == nil ||
+		p.Bound.Principal == "" || p.Bound.Turn == "" { // an empty one would fit a caller that nobody filled in
 		return refuse(ApplicationFailed, "the operation is not complete")
 	}
 	if err := p.allowed(ctx); err != nil {

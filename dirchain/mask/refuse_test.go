@@ -126,6 +126,12 @@ func refusals() []refused {
 		{name: "a lock that cannot be let go", want: ApplicationFailed, before: hosted(func(h *host) {
 			h.Lock = func(context.Context) (func(), error) { return nil, nil }
 		})},
+		{name: "nobody bound, nobody asks", want: ApplicationFailed, before: func(_ *testing.T, h *host, a *apply) {
+			h.Bound, a.caller = Caller{}, Caller{}
+		}},
+		{name: "no turn bound, none asks", want: ApplicationFailed, before: func(_ *testing.T, h *host, a *apply) {
+			h.Bound.Turn, a.caller.Turn = "", ""
+		}},
 		{name: "no root", before: hosted(func(h *host) { h.Root = nil }), want: ApplicationFailed},
 	}
 }
