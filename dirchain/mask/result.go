@@ -29,7 +29,9 @@ func (r Result) Err() error {
 
 // Change is one file that was written or removed.
 type Change struct {
-	Path   string         `json:"path"`   // relative to the root
+	// Path is relative to the root. Of what was pruned it is the name as it is: print
+	// it with %q. In JSON bytes that are no UTF-8 are lost.
+	Path   string         `json:"path"`
 	SHA256 *dirchain.Hash `json:"sha256"` // null: it was removed
 }
 

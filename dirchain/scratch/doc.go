@@ -28,6 +28,15 @@
 // Neither runs anything, and a FIFO or a huge file in their place is a refusal after
 // [Options.Timeout], or when git needs more than 1 GiB of memory.
 //
+// git opens what the repository's configuration includes or names, as the host's
+// user: to open a device or a FIFO somewhere else can have effects there, though a
+// program chose it that may not open it itself. A host with more rights than the
+// repository's owner should not ask about a repository that it does not trust so far.
+//
+// A pass stops at 30 seconds, 524 288 entries, 128 MiB of paths, or directories more
+// than 128 components deep, and says so (Truncated). Who may write in the area can
+// make it stop before others' files.
+//
 // The ignore rules of the host's user ([core] excludesFile of the global
 // configuration, $XDG_CONFIG_HOME/git/ignore) do not count: another user of the same
 // checkout does not have them.

@@ -39,7 +39,7 @@ type Failure struct {
 const (
 	maxEntries = 1 << 19
 	maxTime    = 30 * time.Second // of a whole pass
-	maxPaths   = 64 << 20         // bytes: one path may have 32 KiB
+	maxPaths   = 128 << 20        // bytes: one path may have 32 KiB
 )
 
 // Prune removes what was last modified longer ago than the area keeps files, then
