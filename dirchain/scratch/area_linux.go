@@ -41,7 +41,7 @@ type Area struct {
 	now  func() time.Time
 	hook func(point, path string) // tests only: between a look and what follows
 	mu   sync.RWMutex
-	room int // bytes of paths that a pass may keep
+	room int // bytes of paths that a report may name
 }
 
 // New looks at nothing. The root stays the caller's.

@@ -1,7 +1,6 @@
 package scratch
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -18,9 +17,10 @@ const (
 	Clean Reason = "clean" // everything goes
 )
 
-// file is one name that is no directory, as it was listed.
+// file is one name that is no directory, as it was listed. Its path may be long, and
+// so is not kept.
 type file struct {
-	path string // from the root
+	key  uint64 // of its path from the root
 	stat dirchain.Stat
 }
 
@@ -32,7 +32,7 @@ type candidate struct {
 
 // rank lists what may go, in the order in which it does: what was modified before
 // the given time because of its age, then the rest, oldest first, because of its
-// size. Of files of the same age the first by name goes first. Pure.
+// size. Of files of the same age the first that was listed goes first. Pure.
 func rank(files []file, before time.Time) []candidate {
 	list := make([]candidate, len(files))
 	for i, f := range files {
@@ -41,9 +41,7 @@ func rank(files []file, before time.Time) []candidate {
 			list[i].reason = Age
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(used(a.stat).Compare(used(b.stat)), cmp.Compare(a.path, b.path))
-	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return used(a.stat).Compare(used(b.stat)) })
 	return list
 }
 

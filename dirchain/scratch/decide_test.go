@@ -9,12 +9,12 @@ import (
 	"brainbox/dirchain"
 )
 
-// listed makes files from their ages in hours and sizes.
+// listed makes files from their names of one letter, ages in hours and sizes.
 func listed(now time.Time, entries ...any) []file {
 	var files []file
 	for i := 0; i < len(entries); i += 3 {
 		age := time.Duration(entries[i+1].(int)) * time.Hour
-		files = append(files, file{entries[i].(string), dirchain.Stat{
+		files = append(files, file{uint64(entries[i].(string)[0]), dirchain.Stat{
 			Size: int64(entries[i+2].(int)), Modified: now.Add(-age), Changed: now,
 		}})
 	}
@@ -37,7 +37,7 @@ func TestDecide(t *testing.T) {
 		{"exactly the cap stays", listed(now, "a", 1, 5, "b", 2, 5), 10, ""},
 		{"what goes by age counts for the cap", listed(now, "a", 8*day, 8, "b", 2, 5, "c", 1, 5), 10, "a:age"},
 		{"one file above the cap goes", listed(now, "a", 1, 11), 10, "a:size"},
-		{"nothing young is spared for a file of the same age", listed(now, "b", 1, 6, "a", 1, 6), 10, "a:size"},
+		{"of the same age the first goes", listed(now, "b", 1, 6, "a", 1, 6, "c", 2, 1), 10, "c:size b:size"},
 		{"empty files go in their turn", listed(now, "a", 3, 0, "b", 2, 11, "c", 1, 0), 10, "a:size b:size"},
 		{"a modification in the future is young", listed(now, "a", -5, 6, "b", 1, 6), 10, "b:size"},
 	}
@@ -46,7 +46,7 @@ func TestDecide(t *testing.T) {
 			ranked := rank(tt.files, now.Add(-DefaultTTL))
 			var got []string
 			for _, c := range ranked[:choose(ranked, total(tt.files), tt.most)] {
-				got = append(got, c.path+":"+string(c.reason))
+				got = append(got, string(rune(c.key))+":"+string(c.reason))
 			}
 			if s := strings.Join(got, " "); s != tt.want {
 				t.Errorf("goes: %q, want %q", s, tt.want)

@@ -33,8 +33,8 @@
 // program chose it that may not open it itself. A host with more rights than the
 // repository's owner should not ask about a repository that it does not trust so far.
 //
-// A pass stops at 30 seconds, 524 288 entries, 128 MiB of paths, or directories more
-// than 128 components deep, and says so (Truncated). Who may write in the area can
+// A pass stops at 30 seconds, 524 288 entries, 64 MiB of paths to report, or directories
+// more than 128 components deep, and says so (Truncated). Who may write in the area can
 // make it stop before others' files.
 //
 // The ignore rules of the host's user ([core] excludesFile of the global

@@ -3,6 +3,7 @@ package scratch
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"io/fs"
 	"time"
 
@@ -39,7 +40,7 @@ type Failure struct {
 const (
 	maxEntries = 1 << 19
 	maxTime    = 30 * time.Second // of a whole pass
-	maxPaths   = 128 << 20        // bytes: one path may have 32 KiB
+	maxPaths   = 64 << 20         // bytes, of a report: one path may have 32 KiB
 )
 
 // Prune removes what was last modified longer ago than the area keeps files, then
@@ -69,7 +70,7 @@ func (a *Area) Clean(ctx context.Context) (Report, error) {
 func (a *Area) pass(ctx context.Context, judge func([]file) []candidate) (Report, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := sweep{a: a, start: a.now(), room: a.room, failed: map[string]bool{}}
+	s := sweep{a: a, start: a.now(), room: a.room, seed: maphash.MakeSeed(), failed: map[string]bool{}}
 	files, err := s.list(ctx)
 	if err != nil {
 		return s.rep, err
@@ -93,8 +94,9 @@ type sweep struct {
 	a      *Area
 	rep    Report
 	start  time.Time
-	room   int                  // bytes of paths that may still be kept
-	due    map[string]candidate // not met yet
+	room   int // bytes of paths that the report may still name
+	seed   maphash.Seed
+	due    map[uint64]candidate // by the key of the path; not met yet
 	failed map[string]bool      // what the report has already
 	blind  bool                 // part of the area was not walked
 }
@@ -129,10 +131,8 @@ func (s *sweep) list(ctx context.Context) ([]file, error) {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			s.fail(e.Path, err)
-		case !s.keep(e.Path):
-			return fs.SkipAll
 		default:
-			files = append(files, file{e.Path, st})
+			files = append(files, file{s.key(e.Path), st})
 		}
 		return nil
 	})
@@ -141,9 +141,9 @@ func (s *sweep) list(ctx context.Context) ([]file, error) {
 
 // remove removes the chosen files and, bottom up, directories that are empty.
 func (s *sweep) remove(ctx context.Context, chosen []candidate) error {
-	s.due, s.blind = make(map[string]candidate, len(chosen)), false
+	s.due, s.blind = make(map[uint64]candidate, len(chosen)), false
 	for _, c := range chosen {
-		s.due[c.path] = c
+		s.due[c.key] = c
 	}
 	err := s.walk(ctx, s.visit)
 	if err == nil && !s.blind && !s.rep.Truncated {
@@ -164,8 +164,12 @@ func (s *sweep) visit(e dirchain.Entry) error {
 			s.fail(e.Path, e.Err)
 		}
 	case !e.IsDir():
-		if c, ok := s.due[e.Path]; ok {
-			delete(s.due, e.Path)
+		key := s.key(e.Path)
+		if c, ok := s.due[key]; ok {
+			if !s.keep(e.Path) {
+				return fs.SkipAll
+			}
+			delete(s.due, key)
 			s.file(e, c)
 		}
 	}
@@ -189,7 +193,7 @@ func (s *sweep) file(e dirchain.Entry, c candidate) {
 		s.fail(e.Path, err)
 	default:
 		s.free(c)
-		s.rep.Removed = append(s.rep.Removed, Removed{c.path, c.stat.Size, c.reason})
+		s.rep.Removed = append(s.rep.Removed, Removed{e.Path, c.stat.Size, c.reason})
 	}
 }
 
@@ -220,7 +224,11 @@ func (s *sweep) fail(path string, err error) {
 	}
 }
 
-// keep says whether one more path may be kept.
+// key stands for a path: two that share one are not the same file, and then neither
+// goes for the other.
+func (s *sweep) key(path string) uint64 { return maphash.String(s.seed, path) }
+
+// keep says whether the report may name one more path.
 func (s *sweep) keep(path string) bool {
 	if s.room -= len(path); s.room < 0 {
 		s.rep.Truncated = true
