@@ -132,6 +132,14 @@ func TestScratchPruneFails(t *testing.T) {
 		t.Errorf("bk/HM21: %s", got)
 	}
 	f.fail = nil
+	deep := f.dir + "/" + ScratchDir + "/deep"
+	try(t, os.MkdirAll(deep+strings.Repeat("/d", dirchain.MaxDepth), 0o755))
+	if res = f.Write(t.Context(), mask, picture("mask")); !res.OK || !strings.Contains(res.Outcome, "a limit was met") {
+		t.Errorf("bk/HM21 not to the end: %+v", res)
+	}
+	try(t, os.RemoveAll(deep), os.WriteFile(f.dir+"/"+oldFile, nil, 0o600))
+	past := time.Now().Add(-scratch.DefaultTTL - time.Hour)
+	try(t, os.Chtimes(f.dir+"/"+oldFile, past, past))
 	if res = f.Write(t.Context(), mask, picture("mask")); !res.OK || len(res.Changes) != 2 || res.Outcome != "" {
 		t.Errorf("the control: %+v", res)
 	}

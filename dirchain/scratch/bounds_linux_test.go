@@ -53,3 +53,19 @@ func TestPruneMemory(t *testing.T) {
 		t.Errorf("left: %s", got)
 	}
 }
+
+// TestPruneRunsAlone: no write of the area is under way meanwhile.
+func TestPruneRunsAlone(t *testing.T) {
+	a, _ := pruned(t, "a:200:1")
+	visits := 0
+	a.hook = func(string, string) {
+		if visits++; a.mu.TryRLock() {
+			a.mu.RUnlock()
+			t.Error("a write could begin")
+		}
+	}
+	prune(t, a)
+	if !a.mu.TryRLock() || visits == 0 {
+		t.Errorf("%d visits, and then no write could begin", visits)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,5 +167,46 @@ func TestPruneMounts(t *testing.T) {
 	}
 	if rep, err = a.Clean(t.Context()); err != nil || outcome(rep) != "d/here/f:clean" {
 		t.Errorf("Clean: %s, %v", outcome(rep), err)
+	}
+}
+
+// TestCleanRace: esc/DC-04 esc/DC-11, a directory changes places with a link to outside
+// all the time.
+func TestCleanRace(t *testing.T) {
+	rounds := 2000
+	if testing.Short() {
+		rounds = 100
+	}
+	a, area := pruned(t)
+	outside := filepath.Dir(filepath.Dir(filepath.Dir(area))) + "/outside"
+	for _, name := range []string{"f", "g", "e/f"} {
+		write(t, outside+"/"+name, "x")
+	}
+	var stop atomic.Bool
+	var others sync.WaitGroup
+	others.Go(func() {
+		for !stop.Load() {
+			_ = unix.Renameat2(unix.AT_FDCWD, area+"/d", unix.AT_FDCWD, area+"/l", unix.RENAME_EXCHANGE)
+		}
+	})
+	removed := 0
+	for range rounds {
+		_ = os.MkdirAll(area+"/d/e", 0o755)
+		_ = os.Symlink(outside, area+"/l")
+		for _, name := range []string{"/d/f", "/l/f", "/d/e/f"} {
+			if fd, err := unix.Open(area+name, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o644); err == nil {
+				_ = unix.Close(fd)
+			}
+		}
+		rep, err := a.Clean(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		removed += len(rep.Removed)
+	}
+	stop.Store(true)
+	others.Wait()
+	if got := list(t, outside); got != "e e/f f g" || removed == 0 {
+		t.Errorf("outside: %s, %d removed", got, removed)
 	}
 }
