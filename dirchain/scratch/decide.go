@@ -48,7 +48,7 @@ func rank(files []file, before time.Time) []candidate {
 // used is when a file was last modified. A time after the last status change is one
 // that somebody set: it would keep the file, and cost all others their place.
 func used(st dirchain.Stat) time.Time {
-	if st.Changed.Before(st.Modified) {
+	if st.Changed.Before(st.Modified) || st.Changed.Unix() < st.Modified.Unix() { // the first overflows on tmpfs
 		return st.Changed
 	}
 	return st.Modified

@@ -55,6 +55,18 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestUsed: the greatest time of tmpfs is no old one.
+func TestUsed(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for set, want := range map[int64]int64{
+		math.MaxInt64: now.Unix(), 1 << 40: now.Unix(), now.Unix() - 1: now.Unix() - 1, -1 << 40: -1 << 40, math.MinInt64: math.MinInt64,
+	} {
+		if got := used(dirchain.Stat{Modified: time.Unix(set, 0), Changed: now}); got.Unix() != want {
+			t.Errorf("used(%d) = %v, want %d", set, got, want)
+		}
+	}
+}
+
 func TestTotalOverflows(t *testing.T) {
 	files := make([]file, maxEntries)
 	for i := range files {

@@ -153,6 +153,41 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	wantTree(t, dir)
 }
 
+// TestAnyTime: on tmpfs a modification time may be any number of seconds.
+func TestAnyTime(t *testing.T) {
+	if !needs.InMounts(t) {
+		return
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }()
+	a, err := New(openFile(t, dir), Config{Turn: turn, Sink: &ledger{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for seconds, want := range map[int64]string{
+		math.MaxInt64: "9999-12-31T23:59:59Z", 1 << 40: "9999-12-31T23:59:59Z",
+		-1 << 40: "0001-01-01T00:00:01Z", math.MinInt64: "0001-01-01T00:00:01Z", -1: "1969-12-31T23:59:59Z",
+	} {
+		plant(t, dir, "f")
+		at := []unix.Timespec{{Sec: seconds}, {Sec: seconds}}
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, dir+"/f", at, 0); err != nil {
+			t.Fatal(err)
+		}
+		u, err := a.Usage(t.Context(), turn)
+		if v := u.Value(); err != nil || v.Get("oldest_mtime").Text != want {
+			t.Errorf("%d: usage: %+v, %v, want %s", seconds, u, err, want)
+		}
+		rec, err := a.Purge(t.Context(), turn, Purge{OlderThan: time.Hour})
+		if err != nil || (rec.Removed.Files == 1) != (seconds < 0) {
+			t.Errorf("%d: record: %+v, %v", seconds, rec, err)
+		}
+	}
+}
+
 // TestUnknownFilesystem: where names and numbers do not identify a file, nothing is
 // removed and the refusal is recorded as one.
 func TestUnknownFilesystem(t *testing.T) {

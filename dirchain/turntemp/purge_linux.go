@@ -80,7 +80,7 @@ type sweep struct {
 }
 
 // wanted decides. Pure.
-func (s *sweep) wanted(st dirchain.Stat) bool { return s.all || st.Modified.Before(s.before) }
+func (s *sweep) wanted(st dirchain.Stat) bool { return s.all || modified(st).Before(s.before) }
 
 func (s *sweep) visit(e dirchain.Entry) error {
 	s.a.at("visit", e.Path)

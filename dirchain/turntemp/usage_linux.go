@@ -17,7 +17,7 @@ type Usage struct {
 	BlockBytes  int64 // sum of the blocks in use by it
 	Files       int   // names of what is no directory
 	Directories int
-	Oldest      time.Time // modification time of the oldest of Files; zero without any
+	Oldest      time.Time // modification time of the oldest of Files, in the years 1 to 9999; zero without any
 	Unread      int       // directories and files that could not be looked at
 	Truncated   bool      // a limit was met: there is more
 }
@@ -69,8 +69,8 @@ func (c *counter) add(e dirchain.Entry) error {
 		return nil
 	}
 	c.Files++
-	if c.Oldest.IsZero() || st.Modified.Before(c.Oldest) {
-		c.Oldest = st.Modified
+	if at := modified(st); c.Oldest.IsZero() || at.Before(c.Oldest) {
+		c.Oldest = at
 	}
 	if st.Links > 1 {
 		if c.seen[st.ID] {
@@ -81,6 +81,24 @@ func (c *counter) add(e dirchain.Entry) error {
 	c.Bytes = plus(c.Bytes, st.Size)
 	c.BlockBytes = plus(c.BlockBytes, st.Blocks*512)
 	return nil
+}
+
+// The years that RFC 3339 has, in seconds, less what is the zero time.
+const (
+	firstTime = -62135596800 + 1 // 0001-01-01
+	lastTime  = 253402300799     // 9999-12-31
+)
+
+// modified is a modification time within these years: on tmpfs a program may set any
+// number of seconds, and with the greatest even comparisons overflow.
+func modified(st dirchain.Stat) time.Time {
+	switch sec := st.Modified.Unix(); {
+	case sec < firstTime:
+		return time.Unix(firstTime, 0)
+	case sec > lastTime:
+		return time.Unix(lastTime, 0)
+	}
+	return st.Modified
 }
 
 // plus adds two numbers that are not negative, up to the greatest there is: on tmpfs
