@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -53,6 +54,7 @@ func Open(view *os.File, unsafePath string, cfg Config) (*Access, error) {
 		return nil, named("open", err)
 	}
 	dir, err := descend(int(view.Fd()), parts)
+	runtime.KeepAlive(view) // its number must not become another file's meanwhile
 	if err != nil {
 		return nil, named("open", fmt.Errorf("%q: %w", unsafePath, err))
 	}
