@@ -30,15 +30,20 @@ type BatchResult struct {
 
 // Batch does 1 to [MaxBatch] writes of no more than [MaxBatchParts] ([ErrBatch]), of
 // which no two may be in each other's way: the same path or file, or a directory of
-// the other. Everything that
-// can fail without an effect is done for all of them first: when one is refused
-// nothing is applied, and nothing is left. Files are then published one after the
+// the other. Everything that can fail without an effect is done for all of them
+// first: when one is refused nothing is applied, and nothing is left. Files are then published one after the
 // other; when one fails there, those before it stay applied and those after it are
 // not tried, and the results, one for each entry, say so. The error is that of the
 // first entry that failed. Before of an entry is asked right before that one.
 func (r *Root) Batch(ctx context.Context, entries []BatchEntry) ([]BatchResult, error) {
 	b := batch{r: r, results: make([]BatchResult, len(entries)), staged: make([]*staged, 0, len(entries))}
 	defer b.close()
+	for i, e := range entries[:min(len(entries), MaxBatch)] {
+		if _, err := SplitPath(e.Path); err != nil {
+			b.results[i].Err = err
+			return b.told(entries)
+		}
+	}
 	if err := disjoint(entries); err != nil {
 		return b.results, named("batch", "", err)
 	}
