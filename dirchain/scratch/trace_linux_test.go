@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"brainbox/dirchain"
@@ -85,21 +86,24 @@ func writeWithLink(t *testing.T, link string, at int) (int, error) {
 	return calls, err
 }
 
-// watch returns a function that says whether no name came or went in the
-// directories: what is made and removed again is seen too (inotify(7)).
+// watch returns a function that says once whether no name came or went in the
+// directories: what is made and removed again is seen too (inotify(7)). A user may
+// have 128 of them at a time.
 func watch(t *testing.T, dirs ...string) func() bool {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = unix.Close(fd) })
+	ended := sync.OnceFunc(func() { _ = unix.Close(fd) })
+	t.Cleanup(ended)
 	for _, dir := range dirs {
 		if _, err = unix.InotifyAddWatch(fd, dir, unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVE); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return func() bool {
+		defer ended()
 		_, err := unix.Read(fd, make([]byte, 4096))
 		return errors.Is(err, unix.EAGAIN)
 	}
