@@ -116,6 +116,7 @@ func TestTrace(t *testing.T) {
 func TestWriteBeforeWrites(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir+"/old", "x")
+	put(t, dir+"/tree/f", "x")
 	r, other := open(t, dir, Options{SkipSync: true}), open(t, t.TempDir(), Options{SkipSync: true})
 	effects := func(ctx context.Context) map[string]error {
 		_, mkdir := r.Mkdir(ctx, "d", MkdirRequest{})
@@ -132,6 +133,9 @@ func TestWriteBeforeWrites(t *testing.T) {
 				t.Errorf("%s: %v, want %v", what, err, ErrBusy)
 			}
 		}
+		if res, err := r.RemoveTree(ctx, "tree", RemoveTreeRequest{}); !errors.Is(err, ErrBusy) || res.Files > 0 {
+			t.Errorf("remove tree: %+v, %v, want %v", res, err, ErrBusy)
+		}
 		for what, err := range effects(expired(t)) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s with a context of its own: %v, want %v", what, err, context.DeadlineExceeded)
@@ -142,8 +146,8 @@ func TestWriteBeforeWrites(t *testing.T) {
 	if err != nil {
 		t.Errorf("write: %v", err)
 	}
-	if got := names(t, dir); got != "f old" {
-		t.Errorf("names: %q, want %q", got, "f old")
+	if got := tree(t, dir); got != "f old tree/ tree/f" {
+		t.Errorf("left: %q", got)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // and processes by the lock of the directory (flock(2)), which any program that may
 // open it can hold. So it is not waited for long.
 func (r *Root) lock(ctx context.Context, chains ...*chain) (unlock func(), err error) {
-	if ctx.Value(asking{r}) != nil {
-		return nil, because(ErrBusy, "a publication of this root is asking")
+	if err = r.asked(ctx); err != nil {
+		return nil, err
 	}
 	for range lockTries {
 		unlock, err = r.tryLock(ctx, chains)
@@ -38,6 +38,13 @@ const (
 
 // asking marks the context of a caller's Before, who would wait for himself.
 type asking struct{ r *Root }
+
+func (r *Root) asked(ctx context.Context) error {
+	if ctx.Value(asking{r}) != nil {
+		return because(ErrBusy, "a publication of this root is asking")
+	}
+	return nil
+}
 
 // tryLock locks everything, or nothing.
 func (r *Root) tryLock(ctx context.Context, chains []*chain) (unlock func(), err error) {

@@ -60,6 +60,9 @@ func (r *Root) removeTree(ctx context.Context, unsafePath string, req RemoveTree
 	case t.stat.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return RemoveTreeResult{}, because(ErrNotDirectory, t.stat.Type().String())
 	}
+	if err = r.asked(ctx); err != nil { // before the contents go, and not only the directory itself
+		return RemoveTreeResult{}, err
+	}
 	f := &felling{t: t, seen: map[Identity]struct{}{}}
 	if f.protected, err = r.protectedIDs(); err == nil {
 		err = f.contents(ctx, req.Limits)
