@@ -41,10 +41,10 @@
 // fails. When something else has the name by then, the displaced file is kept beside it,
 // and the error says so.
 //
-// What another mount namespace has mounted on a file, to hide it in a sandbox, is
-// gone there when the file is replaced or removed (mount_namespaces(7)): an append
-// would then show the whole of a hidden file. Options.Protect must name what is
-// hidden.
+// What another mount namespace has mounted on a file or directory, to hide it in a
+// sandbox, is gone there when that is replaced or removed (mount_namespaces(7)): an
+// append would then show the whole of a hidden file. Options.Protect must name what
+// is hidden.
 //
 // Mode and POSIX access list of a replaced file are taken over, and its owner
 // where the caller may give it away. Extended attributes, file flags and the
