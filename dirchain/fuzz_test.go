@@ -55,9 +55,19 @@ func FuzzSplitPath(f *testing.F) {
 
 func FuzzReplaceOnce(f *testing.F) {
 	for _, c := range [][3]string{
-		{"", "", ""}, {"abc", "", "x"}, {"aaa", "aa", "b"}, {"abcabc", "abc", "x"}, {"abc", "b", "$&$$\\1"}, {"abc", "abc", ""},
-		{"ababab", "abab", "x"}, {"aab", "ab", "x"}, {"abcabd", "abd", "x"}, {"\x00\xff", "\xff", "\x00"}, {"a", "ab", "x"},
-		{"aabaabaaab", "aabaaab", "x"}, {strings.Repeat("a", 100), strings.Repeat("a", 99), "x"},
+		{"", "", ""},
+		{"abc", "", "x"},
+		{"aaa", "aa", "b"},
+		{"abcabc", "abc", "x"},
+		{"abc", "b", "$&$$\\1"},
+		{"abc", "abc", ""},
+		{"ababab", "abab", "x"},
+		{"aab", "ab", "x"},
+		{"abcabd", "abd", "x"},
+		{"\x00\xff", "\xff", "\x00"},
+		{"a", "ab", "x"},
+		{"aabaabaaab", "aabaaab", "x"},
+		{strings.Repeat("a", 100), strings.Repeat("a", 99), "x"},
 	} {
 		f.Add([]byte(c[0]), []byte(c[1]), []byte(c[2]))
 	}

@@ -129,7 +129,9 @@ func TestInvalidRequests(t *testing.T) {
 	g := newGround(t)
 	before := listing(t, g.root)
 	for _, p := range []op{
-		{Path: target, Mode: -1, Content: "x"}, {Path: target, Mode: CreateOrReplace + 1, Content: "x"}, {Path: "g/n", Mode: 99, Content: "x"},
+		{Path: target, Mode: -1, Content: "x"},
+		{Path: target, Mode: CreateOrReplace + 1, Content: "x"},
+		{Path: "g/n", Mode: 99, Content: "x"},
 		{Path: target, Mode: 1 << 20, Content: "x", Base: "old"},
 	} {
 		if got := perform(attack{Root: g.root, Op: p}); !got.is("ErrInvalid") || len(got.Calls) > 0 {

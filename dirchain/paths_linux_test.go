@@ -25,8 +25,11 @@ func TestPathsOfCalls(t *testing.T) {
 	for _, filter := range []string{"", "openat2:38", "openat2:1", "statx:38", "openat2:38 statx:1"} {
 		t.Run("esc/DC-20 "+filter, func(t *testing.T) {
 			for _, p := range []op{
-				{Path: target, Mode: Replace, Content: "new"}, {Path: target, Mode: Append, Content: "new"},
-				{Path: "g/p/x/y/n", Content: "new", Parents: true}, {Path: target, Kind: "read"}, {Path: target, Kind: "hold"},
+				{Path: target, Mode: Replace, Content: "new"},
+				{Path: target, Mode: Append, Content: "new"},
+				{Path: "g/p/x/y/n", Content: "new", Parents: true},
+				{Path: target, Kind: "read"},
+				{Path: target, Kind: "hold"},
 				{Path: target, Kind: "edit", Old: "old", Content: "new"},
 			} {
 				g := newGround(t)

@@ -181,8 +181,14 @@ func TestRightsOfANewFile(t *testing.T) {
 		umask      int
 		perm, want uint32
 	}{
-		{0o022, 0, 0o644}, {0, 0, 0o644}, {0o077, 0, 0o600}, {0, 0o777, 0o755}, {0o027, 0o777, 0o750}, {0, 0o600, 0o600},
-		{0o022, 0o755, 0o755}, {0, 0o022, 0},
+		{0o022, 0, 0o644},
+		{0, 0, 0o644},
+		{0o077, 0, 0o600},
+		{0, 0o777, 0o755},
+		{0o027, 0o777, 0o750},
+		{0, 0o600, 0o600},
+		{0o022, 0o755, 0o755},
+		{0, 0o022, 0},
 	} {
 		dir := t.TempDir()
 		r := open(t, dir, Options{SkipSync: true})
