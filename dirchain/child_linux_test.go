@@ -246,7 +246,7 @@ func command(t *testing.T, spec string, mounts bool) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), childEnv+"="+spec)
+	cmd.Env = append(os.Environ(), childEnv+"="+spec, "GORACE=atexit_sleep_ms=0") // otherwise a second each
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if mounts {
 		cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS

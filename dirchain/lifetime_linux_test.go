@@ -26,6 +26,9 @@ func limitFiles(n uint64) error {
 // TestNoDescriptors lets each of the descriptors of an effect be the one too many.
 func TestNoDescriptors(t *testing.T) {
 	for name, p := range scenarios {
+		if testing.Short() && name != "replace" && name != "create with parents" {
+			continue
+		}
 		for _, filter := range []string{"", "statx:38"} {
 			t.Run(name+" "+filter, func(t *testing.T) {
 				both(t, func(t *testing.T, opts Options) { noDescriptors(t, attack{Opts: opts, Op: p, Filter: filter}) })

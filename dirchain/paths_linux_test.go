@@ -76,7 +76,7 @@ func trace(t *testing.T, strace string, a attack) string {
 	defer cancel()
 	out := t.TempDir() + "/trace"
 	cmd := exec.CommandContext(ctx, strace, "-f", "-s", "4096", "-o", out, "-e", "trace=%file", self)
-	cmd.Env = append(os.Environ(), childEnv+"="+string(spec))
+	cmd.Env = append(os.Environ(), childEnv+"="+string(spec), "GORACE=atexit_sleep_ms=0")
 	got, err := cmd.CombinedOutput()
 	var o outcome
 	if err == nil {
