@@ -211,7 +211,8 @@ func TestLimitOfARoot(t *testing.T) {
 			if err := write(n, CreateOrReplace); err != nil {
 				t.Errorf("%d bytes: %v", n, err)
 			}
-			if got, err := r.Read(t.Context(), "f", ReadRequest{Limit: limit}); err != nil || len(got.Data) != n || got.Truncated {
+			got, err := r.Read(t.Context(), "f", ReadRequest{Limit: limit})
+			if err != nil || len(got.Data) != n || got.Truncated {
 				t.Errorf("read: %d bytes, %v", len(got.Data), err)
 			}
 			if err := write(1, Append); errors.Is(err, ErrTooLarge) != (limit < 3*chunk) {
@@ -230,7 +231,8 @@ func TestBadNames(t *testing.T) {
 			long := strings.Repeat("a", MaxPart)
 			for _, path := range []string{
 				"a\x00b", "a\nb", "a\rb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u0085b", "a\u009bb", "\xff", "a\xc3", "a\xed\xa0\x80",
-				`a\b`, `..\f`, long + "a", "g/" + long + "a", strings.Repeat("a/", 2048) + "b", strings.Repeat("a/", MaxDepth) + "b",
+				`a\b`, `..\f`, long + "a", "g/" + long + "a",
+				strings.Repeat("a/", 2048) + "b", strings.Repeat("a/", MaxDepth) + "b",
 				"a/", "/a", "a//b", ".", "./a", "a/.", "a/./b", "..", "../a", "a/..", "a/../b", "", "/", "//",
 			} {
 				for op, got := range everything(t, g.root, opts, path) {
@@ -242,7 +244,8 @@ func TestBadNames(t *testing.T) {
 			if after := listing(t, g.root); before != after {
 				t.Errorf("%s\nbecame\n%s", before, after)
 			}
-			for _, path := range []string{long, "…", ".a", "..a", "a..", "a b", "-rf", "~", "$(x)", strings.Repeat("a/", MaxDepth-1) + "b"} {
+			deep := strings.Repeat("a/", MaxDepth-1) + "b"
+			for _, path := range []string{long, "…", ".a", "..a", "a..", "a b", "-rf", "~", "$(x)", deep} {
 				got := perform(attack{Root: g.root, Opts: opts, Op: op{Path: path, Content: "x", Parents: true}})
 				if got.Err != "" || read(t, g.in(path)) != "x" {
 					t.Errorf("control: %q: %+v", path, got)

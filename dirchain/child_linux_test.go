@@ -218,7 +218,9 @@ func child(spec string, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
-	a.Opts = Options{Protect: a.Sent.Protect, MaxFile: a.Sent.MaxFile, SkipSync: a.Sent.SkipSync, NoOpenat2: a.Sent.NoOpenat2}
+	a.Opts = Options{
+		Protect: a.Sent.Protect, MaxFile: a.Sent.MaxFile, SkipSync: a.Sent.SkipSync, NoOpenat2: a.Sent.NoOpenat2,
+	}
 	if a.Umask != 0 {
 		unix.Umask(a.Umask)
 	}
@@ -274,7 +276,8 @@ func inChild(t *testing.T, a attack) outcome {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == unix.SIGKILL {
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() && status.Signal() == unix.SIGKILL {
 		return outcome{Err: "killed"}
 	}
 	if err != nil {

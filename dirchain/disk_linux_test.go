@@ -33,7 +33,8 @@ func noRoom(t *testing.T, dir, errno string, size int) {
 		both(t, func(t *testing.T, opts Options) {
 			opts.SkipSync = false
 			before := listing(t, dir)
-			if got := perform(attack{Root: dir, Opts: opts, Op: p}); !got.is(errno) || !got.Typed || got.Applied || len(got.Leaked) > 0 {
+			got := perform(attack{Root: dir, Opts: opts, Op: p})
+			if !got.is(errno) || !got.Typed || got.Applied || len(got.Leaked) > 0 {
 				t.Errorf("%+v: %+v", p.Path, got)
 			}
 			if after := listing(t, dir); before != after {
@@ -106,7 +107,8 @@ func TestQuota(t *testing.T) {
 	if !needs.InMounts(t) {
 		return
 	}
-	script := image("btrfs", "mkfs.btrfs -q", "128M") + "\n" + btrfs + " quota enable dir\n" + btrfs + " qgroup limit 4M 0/5 dir\n"
+	script := image("btrfs", "mkfs.btrfs -q", "128M") + "\n" +
+		btrfs + " quota enable dir\n" + btrfs + " qgroup limit 4M 0/5 dir\n"
 	dir := mounted(t, script)
 	t.Run("bk/FB10 real EDQUOT", func(t *testing.T) { noRoom(t, dir, "EDQUOT", 6<<20) })
 }

@@ -109,7 +109,8 @@ func (c swapped) judgeEntry(t *testing.T, o outcome) {
 	all := c.everything(t)
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s at %d (%s): %s\n%+v\n%v", c.kind, c.at, o.Calls[:min(c.at, len(o.Calls))], fmt.Sprintf(format, args...), o, all)
+		what, calls := fmt.Sprintf(format, args...), o.Calls[:min(c.at, len(o.Calls))]
+		t.Errorf("%s at %d (%s): %s\n%+v\n%v", c.kind, c.at, calls, what, o, all)
 	}
 	switch {
 	case len(o.Leaked) > 0:

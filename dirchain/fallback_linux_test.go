@@ -132,7 +132,8 @@ func TestFallbackVectors(t *testing.T) {
 			after: has("!.brain.away/scratch"),
 		},
 		{
-			name: "bk/FB16 a nested scratch target", op: op{Path: ".brain/scratch/a/b/x-mask.png", Content: "mask", Parents: true},
+			name:  "bk/FB16 a nested scratch target",
+			op:    op{Path: ".brain/scratch/a/b/x-mask.png", Content: "mask", Parents: true},
 			after: has(".brain/scratch/a/b/x-mask.png=mask"),
 		},
 		{

@@ -21,7 +21,8 @@ func installFilter(spec string) error {
 	if spec == "" {
 		return nil
 	}
-	runtime.LockOSThread()                                                           // both calls act on this thread, and the second on all
+	// Both calls act on this thread, and the second one on all.
+	runtime.LockOSThread()
 	prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // seccomp_data.nr
 	for _, word := range strings.Fields(spec) {
 		name, no, _ := strings.Cut(word, ":")

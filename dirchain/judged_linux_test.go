@@ -109,7 +109,8 @@ func TestProtectedAliases(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := listing(t, g.root)
-				_, err := r.Write(t.Context(), path, WriteRequest{Mode: CreateOrReplace, Content: text("x"), ReplaceLinked: true, Parents: true})
+				req := WriteRequest{Mode: CreateOrReplace, Content: text("x"), ReplaceLinked: true, Parents: true}
+				_, err := r.Write(t.Context(), path, req)
 				if !errors.Is(err, ErrProtected) {
 					t.Errorf("%s: %v, want %v", path, err, ErrProtected)
 				}
@@ -130,7 +131,8 @@ func TestSpecialBits(t *testing.T) {
 		both(t, func(t *testing.T, opts Options) {
 			g := newGround(t)
 			for _, perm := range []uint32{0o4777, 0o2755, 0o1777, 0o4000, 1 << 16} {
-				if got := perform(attack{Root: g.root, Opts: opts, Op: op{Path: "g/n", Content: "x", Perm: perm}}); !got.is("ErrMode") {
+				p := op{Path: "g/n", Content: "x", Perm: perm}
+				if got := perform(attack{Root: g.root, Opts: opts, Op: p}); !got.is("ErrMode") {
 					t.Errorf("%#o: %+v", perm, got)
 				}
 			}

@@ -19,7 +19,8 @@ func limitFiles(n uint64) error {
 	if n == 0 {
 		return nil
 	}
-	time.AfterFunc(time.Hour, func() {}) // the runtime opens what it needs for timers, and ends the process when it cannot
+	// The runtime opens what it needs for timers, and ends the process when it cannot.
+	time.AfterFunc(time.Hour, func() {})
 	return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n})
 }
 

@@ -51,7 +51,8 @@ func TestMediatedVectors(t *testing.T) {
 			hostile: func(t *testing.T, g ground) { remove(t, g.in(target)); hardlink(t, g.to("f"), g.in(target)) },
 		},
 		{
-			name: "esc/DC-05 a file that is read has a name outside", op: op{Kind: "read", Path: target}, want: []string{"ErrLinked"},
+			name: "esc/DC-05 a file that is read has a name outside",
+			op:   op{Kind: "read", Path: target}, want: []string{"ErrLinked"},
 			hostile: func(t *testing.T, g ground) { remove(t, g.in(target)); hardlink(t, g.to("f"), g.in(target)) },
 		},
 		{
@@ -94,7 +95,8 @@ func TestMediatedVectors(t *testing.T) {
 			},
 		},
 		{
-			name: "esc/DC-14 a link to a file that is not there", op: op{Path: "l", Mode: CreateOrReplace, Content: "x"}, want: linked,
+			name: "esc/DC-14 a link to a file that is not there",
+			op:   op{Path: "l", Mode: CreateOrReplace, Content: "x"}, want: linked,
 			hostile: func(t *testing.T, g ground) { symlink(t, g.to("newfile"), g.in("l")) },
 		},
 		{
@@ -121,14 +123,16 @@ func TestMediatedVectors(t *testing.T) {
 			hostile: func(t *testing.T, g ground) { setAway(t, g.in("d")); symlink(t, g.to("g/p"), g.in("d")) },
 		},
 		{
-			name: "esc/DC-21 the content is not what was approved", op: op{Path: target, Mode: Replace, Content: "new", Digest: "new"},
+			name: "esc/DC-21 the content is not what was approved",
+			op:   op{Path: target, Mode: Replace, Content: "new", Digest: "new"},
 			inject: func(g ground, c []string) []injection {
 				return injection{Do: "temp-overwrite", B: "bad"}.at(first(c, "publish") - 3)
 			},
 			want: []string{"ErrChanged"}, after: has(target + "=old"),
 		},
 		{
-			name: "esc/DC-21 the file is not what was approved", op: op{Path: target, Mode: Replace, Content: "new", Base: "old"},
+			name: "esc/DC-21 the file is not what was approved",
+			op:   op{Path: target, Mode: Replace, Content: "new", Base: "old"},
 			inject: func(g ground, c []string) []injection {
 				return injection{Do: "overwrite", A: g.in(target), B: "one"}.at(first(c, "fill"))
 			},

@@ -59,7 +59,10 @@ func rights(t *testing.T, path string) map[string]uint16 {
 	if err := unix.Lstat(path, &st); err != nil {
 		t.Fatal(err)
 	}
-	owner := map[uint16]string{aclUserObj: "user " + strconv.Itoa(int(st.Uid)), aclGroupObj: "group " + strconv.Itoa(int(st.Gid)), aclOther: "others"}
+	owner := map[uint16]string{
+		aclUserObj: "user " + strconv.Itoa(int(st.Uid)), aclGroupObj: "group " + strconv.Itoa(int(st.Gid)),
+		aclOther: "others",
+	}
 	all := map[string]uint16{}
 	buf := make([]byte, 1024)
 	n, err := unix.Lgetxattr(path, aclName, buf)
@@ -100,19 +103,19 @@ func TestRightsAreTakenOver(t *testing.T) {
 		given   []aclEntry // by the directory, to new files
 		foreign bool       // the file is somebody else's
 	}{
-		"bk/FB17 0600 with umask 022":                     {umask: 0o022, mode: 0o600},
-		"bk/FB17 0600 with umask 0":                       {umask: 0, mode: 0o600},
-		"0640 with umask 077":                             {umask: 0o077, mode: 0o640},
-		"0666 with umask 077":                             {umask: 0o077, mode: 0o666},
-		"0400 with umask 022":                             {umask: 0o022, mode: 0o400},
-		"0755 with umask 027":                             {umask: 0o027, mode: 0o755},
-		"an access list":                                  {umask: 0o022, mode: 0o640, list: shared(6, 6, 6, 0)},
-		"an access list that the mask narrows":            {umask: 0o022, mode: 0o640, list: shared(6, 7, 4, 0)},
-		"bk/FB17 none, in a directory that gives one":     {umask: 0o022, mode: 0o600, given: shared(7, 7, 7, 5)},
-		"another than the one that the directory gives":   {umask: 0, mode: 0o640, list: shared(6, 4, 4, 0), given: shared(7, 7, 7, 5)},
-		"an access list that gives nothing":               {umask: 0, mode: 0o600, list: shared(6, 0, 0, 0), given: shared(7, 7, 7, 7)},
-		"bk/FB17 the file of somebody else":               {umask: 0o022, mode: 0o600, foreign: true},
-		"somebody else's, in a directory that gives more": {umask: 0, mode: 0o640, foreign: true, given: shared(7, 7, 7, 5)},
+		"bk/FB17 0600 with umask 022":          {umask: 0o022, mode: 0o600},
+		"bk/FB17 0600 with umask 0":            {umask: 0, mode: 0o600},
+		"0640 with umask 077":                  {umask: 0o077, mode: 0o640},
+		"0666 with umask 077":                  {umask: 0o077, mode: 0o666},
+		"0400 with umask 022":                  {umask: 0o022, mode: 0o400},
+		"0755 with umask 027":                  {umask: 0o027, mode: 0o755},
+		"an access list":                       {umask: 0o022, mode: 0o640, list: shared(6, 6, 6, 0)},
+		"a list that the mask narrows":         {umask: 0o022, mode: 0o640, list: shared(6, 7, 4, 0)},
+		"bk/FB17 none, where one is given":     {umask: 0o022, mode: 0o600, given: shared(7, 7, 7, 5)},
+		"not the directory's":                  {umask: 0, mode: 0o640, list: shared(6, 4, 4, 0), given: shared(7, 7, 7, 5)},
+		"a list that gives nothing":            {umask: 0, mode: 0o600, list: shared(6, 0, 0, 0), given: shared(7, 7, 7, 7)},
+		"bk/FB17 the file of somebody else":    {umask: 0o022, mode: 0o600, foreign: true},
+		"somebody else's, where more is given": {umask: 0, mode: 0o640, foreign: true, given: shared(7, 7, 7, 5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, opts Options) {

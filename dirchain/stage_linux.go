@@ -134,7 +134,8 @@ func (s *staged) openOnce() error {
 	if err = s.replaceable(st); err != nil {
 		return err
 	}
-	if s.old, s.before, err = s.r.openStat(s.ch.parent(), s.leaf, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY); err != nil {
+	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
+	if s.old, s.before, err = s.r.openStat(s.ch.parent(), s.leaf, flags); err != nil {
 		return translated(err)
 	}
 	return s.replaceable(s.before) // it may be another one by now, as likely as not a writer's

@@ -178,7 +178,8 @@ func (c swapped) judge(t *testing.T, o outcome) {
 	late := published > 0 && (c.at > published || c.at == published && c.Inject[0].Do == "overwrite")
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s at %d (%s): %s\n%+v\n%v", c.kind, c.at, o.Calls[:min(c.at, len(o.Calls))], fmt.Sprintf(format, args...), o, all)
+		what, calls := fmt.Sprintf(format, args...), o.Calls[:min(c.at, len(o.Calls))]
+		t.Errorf("%s at %d (%s): %s\n%+v\n%v", c.kind, c.at, calls, what, o, all)
 	}
 	if len(o.Leaked) > 0 {
 		fail("descriptors are left")
@@ -222,7 +223,8 @@ func (c swapped) judgeOthers(t *testing.T, o outcome, all map[string]string, fai
 	}
 	for _, name := range temps(all) {
 		kept := strings.Contains(o.Err, filepath.Base(name)) && all[name] != c.Op.after()
-		theirs := strings.HasPrefix(in.Do, "temp-") && (all[name] == "other" || all[name] == "attacker" || all[name] == "L---------")
+		theirs := strings.HasPrefix(in.Do, "temp-") &&
+			slices.Contains([]string{"other", "attacker", "L---------"}, all[name])
 		if !kept && !theirs {
 			fail("%q is left", name)
 		}

@@ -50,7 +50,8 @@ func (s *staged) putBack() error {
 	for try := range takeBackTries {
 		st, err := s.r.statAt(dir, s.leaf)
 		switch {
-		case has == displaced.ID && errors.Is(err, fs.ErrNotExist) && s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE) == nil:
+		case has == displaced.ID && errors.Is(err, fs.ErrNotExist) &&
+			s.r.renameat2(dir, s.tmp, dir, s.leaf, unix.RENAME_NOREPLACE) == nil:
 			s.tmp = "" // our file is gone, and the displaced one has its name again
 			return nil
 		case has == displaced.ID && (err != nil || st.ID != s.wrote.ID):

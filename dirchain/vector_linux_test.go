@@ -14,7 +14,7 @@ type vector struct {
 	benign  func(t *testing.T, g ground)                   // what the operation needs
 	hostile func(t *testing.T, g ground)                   // what an attacker has prepared
 	inject  func(g ground, calls []string) []injection     // what he does meanwhile; calls is the control's trace
-	opens   bool                                           // a directory is opened before the older walk sees that it lies elsewhere
+	opens   bool                                           // a directory elsewhere is opened, by the older walk
 	want    []string                                       // the errors that may come of it; empty: none may
 	after   func(t *testing.T, g ground, before, o string) // before and o: listings of the root
 }
@@ -112,7 +112,8 @@ func has(lines ...string) func(t *testing.T, g ground, before, after string) {
 		all := strings.Split(after, "\n")
 		for _, line := range lines {
 			name, gone := strings.CutPrefix(line, "!")
-			if slices.ContainsFunc(all, func(s string) bool { return s == name || gone && strings.HasPrefix(s, name+"=") }) == gone {
+			there := func(s string) bool { return s == name || gone && strings.HasPrefix(s, name+"=") }
+			if slices.ContainsFunc(all, there) == gone {
 				t.Errorf("want %s in\n%s", line, after)
 			}
 		}

@@ -47,9 +47,10 @@ type WriteRequest struct {
 	// Before, when not nil, is asked right before publication: the new file is
 	// complete and everything was looked at again, and is once more after it. An
 	// error takes the write back and is what the write fails with. No other write of
-	// this root, nor of another one in this directory, is published meanwhile, so it must be quick and may read through
-	// the same root, but not write: with the context that it is given that is
-	// [ErrBusy], with another one it waits for itself until that one ends.
+	// this root, nor of another one in this directory, is published meanwhile, so it
+	// must be quick. It may read through the same root, but not write: with the
+	// context that it is given that is [ErrBusy], with another one it waits for itself
+	// until that one ends.
 	Before func(context.Context) error
 }
 
