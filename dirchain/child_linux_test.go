@@ -161,7 +161,7 @@ func (p op) request() WriteRequest {
 		Perm: p.Perm, Parents: p.Parents, ReplaceLinked: p.Linked,
 	}
 	if p.Endless {
-		req.Content = endless{}
+		req.Content = &endless{}
 	}
 	return req
 }
@@ -174,9 +174,16 @@ func hashOf(content string) *Hash {
 	return &h
 }
 
-type endless struct{}
+// endless gives far more than any limit in these tests, and then fails: a write that
+// had no limit would fill the disk.
+type endless struct{ given int }
 
-func (endless) Read(b []byte) (int, error) { return len(b), nil }
+func (e *endless) Read(b []byte) (int, error) {
+	if e.given += len(b); e.given > 64<<20 {
+		return 0, errors.New("the content has no end")
+	}
+	return len(b), nil
+}
 
 // openFiles are the open ones, each with what it is open on. What the Go
 // runtime keeps for itself is not counted.
