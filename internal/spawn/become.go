@@ -39,7 +39,7 @@ func Become(r *Request) error {
 	if err := j.build(r, mv.to, 0); err != nil {
 		return err
 	}
-	r.injected().into(j.calls)
+	r.injected().into(&j.calls)
 
 	runtime.LockOSThread()
 	beforeExec()

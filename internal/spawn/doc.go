@@ -20,6 +20,21 @@
 // raw system calls from one function that may not be preempted, grow its stack,
 // allocate or meet a write barrier.
 //
+// With [Request.Namespaces] the child is not the program but an init, made by one clone(2)
+// into new namespaces: a plain copy of the caller that walks a list of its own (mounts, the
+// new root, the end of the old one), then makes the program as above, then waits for every
+// process in there for the rest of its life. It is no second program start either, only a
+// continuation in raw system calls. What protects it from a program that has its uid:
+//
+//   - it is not dumpable, and its memory belongs to the caller's user namespace, so that
+//     ptrace(2), process_vm_readv(2), pidfd_getfd(2), kcmp(2) and what /proc/1 shows of
+//     memory, descriptors, root and executable need a capability that no process in there
+//     can get;
+//   - pid 1 without handlers gets no signal from inside (pid_namespaces(7));
+//   - it is in no Landlock domain, so that the program's domain forbids the same again;
+//   - it holds one descriptor, no capability, and has zeroed its copy of the arguments and
+//     the environment that the caller was started with.
+//
 // The fork hooks are the runtime's own, reached by go:linkname as gVisor does
 // (go.dev/issue/67401).
 //
@@ -29,5 +44,15 @@
 // dispositions, umask) also hits the caller of Become when a later step fails.
 // Start must be called from a thread that outlives the child if Request.DieWithParent
 // is set: the kernel ties the death signal to the forking thread (prctl(2),
-// PR_SET_PDEATHSIG). Linux only; amd64 and arm64.
+// PR_SET_PDEATHSIG); with namespaces it always is. Linux only; amd64 and arm64.
+//
+// The kernel lets any process of the same uid change the limits and the priority of
+// another, dumpable or not (prlimit(2), setpriority(2), sched_setscheduler(2)): a program
+// can make its init slow, or make it die, which ends the program. It gains nothing that
+// exit(2) would not give it.
+//
+// A program that keeps uid 0 on uid 0 of the host owns what root owns, without capability:
+// a writable proc lets it change the host's sysctls, so that needs subset=pid, a read-only
+// mount, or a ruleset. No rule of a ruleset reaches into a bind from above: it has to be
+// for what is bound, or for something below it.
 package spawn

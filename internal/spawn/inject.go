@@ -3,19 +3,27 @@ package spawn
 // badNr is a system call number that no kernel has; it answers ENOSYS.
 const badNr = ^uintptr(0) >> 1
 
-// into replaces the first call of the step by one that fails. A nil injection does
-// nothing.
-func (in *injection) into(calls []call) {
+// into replaces the first call of the step by one that fails, in lists that are walked
+// one after the other. A nil injection does nothing.
+func (in *injection) into(lists ...*[]call) {
 	if in == nil {
 		return
 	}
-	for i := range calls {
-		if calls[i].step == in.step {
-			calls[i].nr, calls[i].want = badNr, wantZero
-			return
+	if in.edit != nil {
+		in.edit(lists)
+		return
+	}
+	for _, calls := range lists {
+		for i := range *calls {
+			if (*calls)[i].step == in.step {
+				(*calls)[i].fail()
+				return
+			}
 		}
 	}
 }
+
+func (c *call) fail() { c.nr, c.want = badNr, wantZero }
 
 // injected is what fails: what a test asked for, or what a build for tests reads from the
 // environment.

@@ -15,17 +15,24 @@ const (
 	wantZeroOr              // no error, or one of errs
 	wantRefused             // one of errs; success is the failure
 	wantValue               // result equal to errs[0]
+
+	// Only in the init's lists.
+	wantCell // no error; the result goes to the cell at errs[0]
+	wantSame // no error; the object at errs[0] is the one at errs[1], else ESTALE
+	wantWipe // no call at all: a[1] bytes at a[0] become zero
 )
 
 // call is one raw system call of the child. It holds no pointer that the garbage
 // collector must see: what its arguments point to is kept alive by job.
 type call struct {
-	nr   uintptr
-	a    [6]uintptr
-	errs [4]uintptr
-	step Step
-	want want
-	name string // for messages; the child never reads it
+	nr    uintptr
+	a     [6]uintptr
+	errs  [4]uintptr
+	step  Step
+	want  want
+	cell  uint8  // bit n: a[n] is the address of a cell; only in the init's lists
+	entry int16  // 1 + the index in Namespaces.Mounts; 0: none
+	name  string // for messages; the child never reads it
 }
 
 // job is a prepared start: the list and all that its addresses point into.
@@ -75,15 +82,21 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 	if r.Session {
 		j.add(StepSession, "setsid", unix.SYS_SETSID)
 	}
-	j.signals()
+	if r.Namespaces == nil { // else the init has done it, and handed it down
+		j.signals()
+	}
 	j.add(StepUmask, "umask", unix.SYS_UMASK, uintptr(r.Umask))
 	j.setLimits(r)
 	j.descriptors(r, fdOf)
 	j.identity(r)
-	if r.Dir > 0 {
+	switch {
+	case r.Namespaces != nil:
+		// The init is there already; whether this identity may be, the kernel looks here.
+		j.add(StepDirectory, "chdir", unix.SYS_CHDIR, j.text("."))
+	case r.Dir > 0:
 		j.add(StepDirectory, "fchdir", unix.SYS_FCHDIR, uintptr(fdOf(r.Dir)))
 	}
-	if r.DieWithParent {
+	if r.DieWithParent && r.Namespaces == nil {
 		j.add(StepDeathSignal, "prctl", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 		c := j.add(StepDeathSignal, "getppid", unix.SYS_GETPPID)
 		c.want, c.errs[0] = wantValue, uintptr(parent)
@@ -149,11 +162,15 @@ func (j *job) descriptors(r *Request, fdOf func(int) int) {
 // kernel answers EINVAL above its own last one (capabilities(7)).
 const lastCap = 63
 
+func (j *job) bounding() {
+	for c := uintptr(0); c <= lastCap; c++ {
+		j.add(StepBounding, "prctl", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c).orErrno(unix.EINVAL)
+	}
+}
+
 func (j *job) identity(r *Request) {
-	if r.Bounding {
-		for c := uintptr(0); c <= lastCap; c++ {
-			j.add(StepBounding, "prctl", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c).orErrno(unix.EINVAL)
-		}
+	if r.Bounding && r.Namespaces == nil {
+		j.bounding()
 	}
 	j.add(StepBounding, "prctl", unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
 	if id := r.Identity; id != nil {
@@ -196,10 +213,15 @@ func (j *job) probes(r *Request) {
 		if p.Path == "" {
 			continue
 		}
-		b := append([]byte(p.Path), 0)
-		j.strings = append(j.strings, &b[0])
-		c.a[p.PathArg] = addr(&b[0])
+		c.a[p.PathArg] = j.text(p.Path)
 	}
+}
+
+// text keeps s for the child and gives its address.
+func (j *job) text(s string) uintptr {
+	b := append([]byte(s), 0)
+	j.strings = append(j.strings, &b[0])
+	return addr(&b[0])
 }
 
 // addr gives the address of something that job keeps alive. Heap objects do not

@@ -53,10 +53,11 @@ func (m *mover) moveAll(r *Request) error {
 	for _, p := range r.Pass {
 		need = append(need, p.From)
 	}
-	for _, fd := range []int{r.Ruleset, r.Dir} {
-		if fd > 0 {
-			need = append(need, fd)
-		}
+	if r.Ruleset > 0 {
+		need = append(need, r.Ruleset)
+	}
+	if r.Dir > 0 && r.Namespaces == nil {
+		need = append(need, r.Dir)
 	}
 	for _, fd := range need {
 		if _, err := m.move(fd); err != nil {

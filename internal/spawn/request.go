@@ -30,6 +30,10 @@ type Request struct {
 	Groups   bool      // keep supplementary groups; false clears them where the kernel lets us
 	Bounding bool      // the caller has CAP_SETPCAP: drop the bounding set
 
+	// Namespaces starts it in namespaces of its own; nil: in the caller's. Bounding is done
+	// then in any case, and so is DieWithParent.
+	Namespaces *Namespaces
+
 	DieWithParent bool    // SIGKILL when the forking thread ends
 	Cgroup        int     // descriptor of a cgroup v2 directory to start in; 0: the caller's
 	Probes        []Probe // the self-test, after everything is applied
@@ -64,15 +68,21 @@ type Probe struct {
 	Errnos  []syscall.Errno
 }
 
-// injection makes one step fail.
-type injection struct{ step Step }
+// injection makes one step fail, or changes the lists in another way.
+type injection struct {
+	step Step
+	edit func(lists []*[]call)
+}
 
 // Error says which step failed. Errno is 0 when a self-test call succeeded that
-// had to be refused.
+// had to be refused, and ESTALE when a path no longer leads to what was held.
 type Error struct {
 	Step  Step
 	Call  string // the system call, or the self-test's name
 	Errno syscall.Errno
+
+	Mount int    // with StepMount: the index in Namespaces.Mounts
+	Path  string // with StepMount: that one's Path
 }
 
 // Error describes the failure.
@@ -82,6 +92,9 @@ func (e *Error) Error() string {
 			return fmt.Sprintf("self-test: %s was not refused", e.Call)
 		}
 		return fmt.Sprintf("self-test: %s: unexpected answer: %v", e.Call, e.Errno)
+	}
+	if e.Path != "" {
+		return fmt.Sprintf("%s: %s %q: %v", e.Step, e.Call, e.Path, e.Errno)
 	}
 	return fmt.Sprintf("%s: %s: %v", e.Step, e.Call, e.Errno)
 }
@@ -112,6 +125,9 @@ func (r *Request) check() error {
 			return fmt.Errorf("spawn: descriptor number %d cannot be passed (3 to %d, each once)", p.To, maxPass)
 		}
 		seen[p.To] = true
+	}
+	if r.Namespaces != nil {
+		return r.Namespaces.check(r.Dir > 0)
 	}
 	return nil
 }

@@ -14,6 +14,11 @@ import (
 type Child struct {
 	PID   int
 	PidFD int // close-on-exec; the caller closes it
+
+	// In namespaces of its own: the program is no child of the caller, so Init tells what
+	// becomes of it.
+	Init   *Init
+	Inside int // the program's number in its own pid namespace
 }
 
 // Start forks and confines one program, and returns when execve(2) has succeeded in
@@ -25,6 +30,9 @@ type Child struct {
 func Start(r *Request) (*Child, error) {
 	if err := r.check(); err != nil {
 		return nil, err
+	}
+	if r.Namespaces != nil {
+		return startNamespaced(r)
 	}
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -46,7 +54,7 @@ func Start(r *Request) (*Child, error) {
 		unix.Close(pipe[1])
 		return nil, err
 	}
-	r.injected().into(j.calls)
+	r.injected().into(&j.calls)
 
 	child := &Child{PidFD: -1}
 	errno := child.clone(j, report, r.Cgroup)

@@ -25,6 +25,19 @@ const (
 	StepSelfTest          // what the policy denies is denied
 	StepMask              // rt_sigprocmask(2)
 	StepExec              // execve(2)
+
+	// Those of a start in namespaces. StepNamespaces and StepMaps are the parent's, the
+	// others come before StepSession, but for the last.
+	StepNamespaces // clone(2)
+	StepMaps       // /proc/PID/uid_map, gid_map and setgroups
+	StepInit       // what the init needs to be one
+	StepPrivate    // mount(2): changes of the host's mounts and our own do not meet
+	StepRoot       // the new root, and the end of the old one
+	StepMount      // one of Namespaces.Mounts
+	StepHostname   // sethostname(2)
+	StepLoopback   // ioctl(2) SIOCSIFFLAGS
+	StepCommand    // clone(2), by the init
+	StepReaper     // what the init gives up when the program runs
 )
 
 // Steps lists the child's steps, for tests that make each of them fail.
@@ -36,12 +49,22 @@ func Steps() []Step {
 	return all
 }
 
+// NamespaceSteps lists the further steps of a start in namespaces, but for the clone.
+func NamespaceSteps() []Step {
+	var all []Step
+	for s := StepMaps; s <= StepReaper; s++ {
+		all = append(all, s)
+	}
+	return all
+}
+
 // String returns the name that messages use.
 func (s Step) String() string {
 	names := [...]string{
 		"prepare", "clone", "session", "signals", "umask", "limits", "descriptors", "bounding set", "groups",
 		"identity", "keyring", "capabilities", "directory", "death signal", "no_new_privs", "landlock", "seccomp",
 		"self-test", "signal mask", "exec",
+		"namespaces", "id maps", "init", "private mounts", "root", "mount", "host name", "loopback", "command", "reaper",
 	}
 	if int(s) < len(names) {
 		return names[s]

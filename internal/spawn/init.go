@@ -1,0 +1,262 @@
+package spawn
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// initState is the memory that the init writes to. It is a copy of the caller's, made by
+// the clone; only the command shares it, until it has executed the program.
+type initState struct {
+	before, command, after []call
+	sock                   uintptr
+
+	// Cells: descriptors that are only known when the list runs.
+	root, fs, tree, source, target, pidfd int32
+
+	failed message // what the command could not do
+	out    message
+	word   [8]byte
+	stat   unix.Statx_t
+	info   [128]byte // siginfo_t
+	rights rights
+	iov    unix.Iovec
+	msg    unix.Msghdr
+}
+
+// rights is a control message with one descriptor (unix(7), SCM_RIGHTS).
+type rights struct {
+	size        uint64
+	level, kind int32
+	fd          int32
+	pad         int32
+}
+
+// message is what the init tells its caller, one datagram each.
+type message struct {
+	kind    int32
+	a, b, c int32
+}
+
+const (
+	msgFailed  = iota + 1 // a: which list, b: index of the call, c: errno
+	msgStarted            // a: the command's number inside; its pidfd comes along
+	msgState              // a: si_code, b: si_status (waitid(2))
+)
+
+const (
+	listBefore = iota
+	listCommand
+	listAfter
+	listClone
+)
+
+// forkInit makes the init: a plain copy of the caller, in namespaces of its own, that
+// never returns from here. As with fork, nothing in it may allocate, lock, grow the stack
+// or be preempted: it is a Go program no more, only a continuation in raw calls. Every
+// signal stays blocked in it.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func forkInit(s *initState, nr, a1, a2, a3 uintptr) (pid uintptr, errno syscall.Errno) {
+	beforeFork()
+	pid, e := vforkCall(nr, a1, a2, a3)
+	if e != 0 || pid != 0 {
+		afterFork()
+		return pid, syscall.Errno(e)
+	}
+	initMain(s)
+	return 0, 0 // never reached
+}
+
+// initMain never returns. When it ends, the kernel ends everything in the namespace.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func initMain(s *initState) {
+	if at, e := walkInit(s.before); at < len(s.before) {
+		failInit(s, listBefore, at, e)
+	}
+	pid, e := forkCommand(s)
+	if e != 0 {
+		failInit(s, listClone, 0, e)
+	}
+	if s.failed.kind != 0 {
+		failInit(s, s.failed.a, int(s.failed.b), syscall.Errno(s.failed.c))
+	}
+	s.out = message{kind: msgStarted, a: int32(pid)}
+	if at, e := walkInit(s.after); at < len(s.after) {
+		failInit(s, listAfter, at, e)
+	}
+	reap(s, int32(pid))
+}
+
+// forkCommand makes the command, which shares the init's memory until it has executed the
+// program. Nothing but pid and errno is used of this frame after the clone.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+//go:noinline
+func forkCommand(s *initState) (pid uintptr, errno syscall.Errno) {
+	const flags = uintptr(unix.SIGCHLD) | unix.CLONE_PIDFD | unix.CLONE_VM | unix.CLONE_VFORK
+	pid, e := vforkCall(unix.SYS_CLONE, flags, 0, uintptr(unsafe.Pointer(&s.pidfd)))
+	if e != 0 || pid != 0 {
+		return pid, syscall.Errno(e)
+	}
+	commandMain(s)
+	return 0, 0 // never reached
+}
+
+// commandMain ends in execve or in exit_group; what failed it leaves in the memory that it
+// shares with the init.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func commandMain(s *initState) {
+	at, e := walk(s.command)
+	s.failed = message{kind: msgFailed, a: listCommand, b: int32(at), c: int32(e)}
+	exit()
+}
+
+//go:norace
+//go:nosplit
+func exit() {
+	for {
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_EXIT_GROUP, 125, 0, 0, 0, 0, 0)
+	}
+}
+
+// failInit tells the caller and ends.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func failInit(s *initState, list int32, at int, e syscall.Errno) {
+	tell(s, message{kind: msgFailed, a: list, b: int32(at), c: int32(e)})
+	exit()
+}
+
+// tell sends one message. The caller reads them all; when it cannot be reached, the init
+// has no reason to be.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func tell(s *initState, m message) {
+	s.out = m
+	for {
+		_, _, e := syscall.RawSyscall6(syscall.SYS_WRITE, s.sock, uintptr(unsafe.Pointer(&s.out)), unsafe.Sizeof(s.out), 0, 0, 0)
+		if e == 0 {
+			return
+		}
+		if e != syscall.EINTR {
+			exit()
+		}
+	}
+}
+
+// siginfo is the head of siginfo_t as waitid(2) fills it.
+type siginfo struct {
+	_, _, code, _ int32
+	pid           int32
+	_             uint32
+	status        int32
+}
+
+// reap is what the init does for the rest of its life: it waits for every process of the
+// namespace that has nobody else to do it, and tells the caller what becomes of the
+// command. When there is nobody left to wait for, it waits for the caller, which ends it.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func reap(s *initState, command int32) {
+	info := (*siginfo)(unsafe.Pointer(&s.info))
+	for {
+		_, _, e := syscall.RawSyscall6(syscall.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(info)),
+			unix.WEXITED|unix.WSTOPPED|unix.WCONTINUED|unix.WALL, 0, 0)
+		switch {
+		case e == syscall.ECHILD:
+			_, _, _ = syscall.RawSyscall6(syscall.SYS_READ, s.sock, uintptr(unsafe.Pointer(&s.word)), 1, 0, 0, 0)
+			exit()
+		case e == 0 && info.pid == command:
+			tell(s, message{kind: msgState, a: info.code, b: info.status})
+		}
+	}
+}
+
+// walkInit makes the calls in order, as walk does, and more: it takes arguments from cells,
+// keeps results, and compares objects.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func walkInit(calls []call) (at int, errno syscall.Errno) {
+	for i := range calls {
+		c := &calls[i]
+		if c.want == wantWipe {
+			for n := uintptr(0); n < c.a[1]; n++ {
+				*byteAt(c.a[0] + n) = 0
+			}
+			continue
+		}
+		r, _, e := syscall.RawSyscall6(c.nr, argument(c, 0), argument(c, 1), argument(c, 2), argument(c, 3), argument(c, 4), argument(c, 5))
+		switch c.want {
+		case wantCell:
+			if e != 0 {
+				return i, e
+			}
+			*cellAt(c.errs[0]) = int32(r)
+		case wantSame:
+			if e != 0 {
+				return i, e
+			}
+			if !sameObject(c) {
+				return i, syscall.ESTALE
+			}
+		default:
+			if !satisfied(c, r, e) {
+				return i, e
+			}
+		}
+	}
+	return len(calls), 0
+}
+
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func argument(c *call, n int) uintptr {
+	if c.cell&(1<<n) != 0 {
+		return uintptr(*cellAt(c.a[n]))
+	}
+	return c.a[n]
+}
+
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func sameObject(c *call) bool {
+	st, id := *(**unix.Statx_t)(unsafe.Pointer(&c.errs[0])), *(**identity)(unsafe.Pointer(&c.errs[1]))
+	return st.Mask&identityMask == identityMask && st.Ino == id.ino && st.Dev_major == id.major &&
+		st.Dev_minor == id.minor && uint32(st.Mode)&unix.S_IFMT == id.kind
+}
+
+// cellAt and byteAt give back what became a number: the object is kept alive by its setup,
+// or is the caller's stack.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func cellAt(a uintptr) *int32 { return *(**int32)(unsafe.Pointer(&a)) }
+
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func byteAt(a uintptr) *byte { return *(**byte)(unsafe.Pointer(&a)) }

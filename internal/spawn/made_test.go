@@ -1,0 +1,95 @@
+package spawn
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
+)
+
+func TestBoundsOfATmpfs(t *testing.T) {
+	r := newRoom(t)
+	r.add(Mount{Kind: KindDir, Path: "/tmp", Mode: 0o755},
+		Mount{Kind: KindFS, Path: "/tmp", FSType: "tmpfs", Writable: true, Options: []string{"size=65536", "nr_inodes=10", "mode=1777"}},
+		Mount{Kind: KindDir, Path: "/run", Mode: 0o755},
+		Mount{Kind: KindFS, Path: "/run", FSType: "tmpfs", Writable: true, Options: []string{"size=65536"}},
+		Mount{Kind: KindFile, Path: "/run/made", Mode: 0o644, Data: []byte("before")},
+		Mount{Kind: KindSeal, Path: "/run"})
+	if r.has("/etc") {
+		t.Fatal("the room has an /etc")
+	}
+	r.add(Mount{Kind: KindDir, Path: "/etc", Mode: 0o755}, Mount{Kind: KindFile, Path: "/etc/passwd", Mode: 0o644, Data: []byte("root:x:0:0::/:\n")})
+	r.check(`try some head -c 60000 /dev/null; try small put /tmp/s; try large dd if=/usr/bin/sh of=/tmp/l bs=70000 count=1
+rm -f /tmp/l; i=0; while [ $i -lt 8 ] && put /tmp/$i; do i=$((i+1)); done; try inodes put /tmp/last; echo mode $(ls -ld /tmp | cut -c1-10)
+try run /tmp/s; echo sealed $(cat /run/made); try seal put /run/made; try sealnew put /run/x; echo passwd $(cat /etc/passwd)
+try passwd2 put /etc/passwd; try top mkdir /x; try unseal rm /run/made`, map[string]string{
+		"small": "ok", "inodes": "No space left on device", "mode": "drwxrwxrwt", "sealed": "before", "seal": readOnly, "sealnew": readOnly,
+		"passwd": "root:x:0:0::/:", "passwd2": readOnly, "top": readOnly, "unseal": readOnly,
+	})
+}
+
+// An own devpts: a terminal can be opened, and it is not one of the host's.
+func TestDevpts(t *testing.T) {
+	r := newRoom(t)
+	r.add(Mount{Kind: KindDir, Path: "/dev/pts", Mode: 0o755},
+		Mount{Kind: KindFS, Path: "/dev/pts", FSType: "devpts", Writable: true, Devices: true, Options: []string{"newinstance", "ptmxmode=0666", "mode=620"}},
+		Mount{Kind: KindSymlink, Path: "/dev/ptmx", Source: "pts/ptmx"},
+		Mount{Kind: KindDir, Path: "/dev/mqueue", Mode: 0o755}, Mount{Kind: KindFS, Path: "/dev/mqueue", FSType: "mqueue", Writable: true})
+	r.check(`try open sh -c ': <>/dev/ptmx'; exec 3<>/dev/ptmx; echo list $(ls /dev/pts); try queue ls /dev/mqueue`,
+		map[string]string{"open": "ok", "list": "0 ptmx", "queue": "ok"})
+}
+
+// What is mounted below comes along when it is said, and cannot be left out where that
+// would uncover something.
+func TestRecursiveBind(t *testing.T) {
+	r := newRoom(t)
+	r.bind("/sys", Mount{Recursive: true})
+	mounts := strings.Count(read(t, "/proc/self/mountinfo"), " /sys")
+	if mounts < 2 {
+		t.Skip("nothing is mounted below /sys")
+	}
+	out, _ := r.run(`grep -c " /sys" /proc/self/mountinfo; grep " /sys" /proc/self/mountinfo | cut -d" " -f6 | grep -vc "^ro,nosuid,nodev,noexec"`)
+	if want := fmt.Sprintf("%d\n0\n", mounts); out != want {
+		t.Errorf("mounts and writable ones: %q, want %q", out, want)
+	}
+	r = newRoom(t)
+	r.bind("/sys", Mount{})
+	if _, err := Start(r.request("exit 0")); !isStep(err, StepMount, unix.EINVAL) {
+		t.Errorf("without: %v, want EINVAL", err)
+	}
+	for one, want := range map[bool]unix.Errno{false: 0, true: unix.EXDEV} {
+		r = newRoom(t)
+		r.bind("/sys/kernel", Mount{Recursive: true, OneMount: one})
+		if want == 0 {
+			if _, e := r.run("exit 0"); e != (Event{Exited, 0}) {
+				t.Errorf("%+v", e)
+			}
+		} else if _, err := Start(r.request("exit 0")); !isStep(err, StepMount, want) {
+			t.Errorf("one mount: %v, want %v", err, want)
+		}
+	}
+}
+
+// A rule of the ruleset can be for what did not exist when the ruleset was made.
+func TestGrantOfWhatIsMade(t *testing.T) {
+	needs.LandlockABI(t, 1)
+	w := tree(t, "f")
+	for granted, want := range map[bool]string{false: denied, true: "ok"} {
+		r := newRoom(t, w)
+		r.add(Mount{Kind: KindDir, Path: "/tmp/own", Mode: 0o755}, Mount{Kind: KindFS, Path: "/tmp/own", FSType: "tmpfs", Writable: true},
+			Mount{Kind: KindFile, Path: "/tmp/own/made", Mode: 0o644, Data: []byte("made")})
+		if granted {
+			r.add(Mount{Kind: KindGrant, Path: "/tmp/own", Access: unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE})
+		}
+		q := r.request(what + `try own cat /tmp/own/made; try new put /tmp/own/new; try w cat ` + w + `/f; try usr test -r /usr/bin/sh; try p cat /proc/self/status`)
+		q.Ruleset = ruleset(t, "/usr", "/dev/null") // what is bound itself: no rule reaches into a bind from above
+		out, _ := output(t, q)
+		got := lines(out)
+		if got["own"] != want || got["new"] != want || got["w"] != denied || got["usr"] != "ok" || got["p"] != denied {
+			t.Errorf("granted %v: %v", granted, got)
+		}
+	}
+}

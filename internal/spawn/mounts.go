@@ -1,0 +1,293 @@
+package spawn
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// atFDCWD is AT_FDCWD as an argument.
+const atFDCWD = ^uintptr(99)
+
+// plain is how every name is looked up: no part of it is a symbolic link.
+const plain = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// identity is what makes two descriptors show one object: it keeps its number while one
+// of them is open.
+type identity struct {
+	ino          uint64
+	major, minor uint32
+	kind         uint32 // S_IFMT bits
+}
+
+// identify looks at a descriptor of the caller's.
+func identify(fd int) (identity, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, identityMask, &st); err != nil {
+		return identity{}, os.NewSyscallError("statx", err)
+	}
+	return identity{ino: st.Ino, major: st.Dev_major, minor: st.Dev_minor, kind: uint32(st.Mode) & unix.S_IFMT}, nil
+}
+
+const identityMask = unix.STATX_TYPE | unix.STATX_INO
+
+// how gives the address of a struct open_how for O_PATH.
+func (s *setup) how(flags, resolve uint64) uintptr {
+	h := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: resolve}
+	for _, old := range s.hows {
+		if *old == h {
+			return addr(old)
+		}
+	}
+	s.hows = append(s.hows, &h)
+	return addr(&h)
+}
+
+func (s *setup) attr(set uint64) uintptr {
+	for _, old := range s.attrs {
+		if old.Attr_set == set {
+			return addr(old)
+		}
+	}
+	a := &unix.MountAttr{Attr_set: set}
+	s.attrs = append(s.attrs, a)
+	return addr(a)
+}
+
+// same goes on only if the cell's descriptor shows what the caller's fd does.
+func (s *setup) same(step Step, cell *int32, fd int, of held) error {
+	id, err := of(fd)
+	if err != nil {
+		return err
+	}
+	s.idents = append(s.idents, &id)
+	c := s.add(step, "statx", unix.SYS_STATX, addr(cell), s.before.text(""), unix.AT_EMPTY_PATH, identityMask, addr(&s.init.stat)).cells(0)
+	c.want, c.errs[0], c.errs[1] = wantSame, addr(&s.init.stat), addr(&id)
+	return nil
+}
+
+// root makes the new file system. It is mounted on top of the old root: that is there in
+// any case, and an absolute name still means the old tree, since a lookup that begins at
+// the root does not look at what covers it.
+func (s *setup) root(n *Namespaces, ruleset int, of held) error {
+	i := s.init
+	s.add(StepPrivate, "mount", unix.SYS_MOUNT, s.before.text("none"), s.before.text("/"), 0, unix.MS_REC|unix.MS_PRIVATE, 0)
+	const attrs = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
+	s.newFS(StepRoot, "tmpfs", rootOptions(n.Mounts), attrs, &i.root)
+	s.add(StepRoot, "move_mount", unix.SYS_MOVE_MOUNT, addr(&i.root), s.before.text(""), atFDCWD, s.before.text("/"),
+		unix.MOVE_MOUNT_F_EMPTY_PATH).cells(0)
+	for k := range n.Mounts {
+		s.entry = int16(k + 1)
+		if err := s.mount(&n.Mounts[k], ruleset, of); err != nil {
+			return err
+		}
+	}
+	s.entry = 0
+	s.add(StepRoot, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&i.root), s.before.text(""), unix.AT_EMPTY_PATH,
+		s.attr(unix.MOUNT_ATTR_RDONLY), unsafe.Sizeof(unix.MountAttr{})).cells(0)
+	return nil
+}
+
+// rootOptions bounds the new root by what is made in it.
+func rootOptions(mounts []Mount) []string {
+	pages, inodes := 16, 16
+	for i := range mounts {
+		m := &mounts[i]
+		inodes++
+		pages += 2 + len(m.Data)/os.Getpagesize()
+	}
+	return []string{"mode=0755", "size=" + strconv.Itoa(pages*os.Getpagesize()), "nr_inodes=" + strconv.Itoa(inodes)}
+}
+
+// pivot makes the new root the root and lets the old one go: it comes to lie on top of the
+// new one, where "." still means the new one for fchdir(2) and the old one for umount2(2)
+// (pivot_root(2), "pivot_root(".", ".")").
+func (s *setup) pivot() {
+	dot := s.before.text(".")
+	s.add(StepRoot, "fchdir", unix.SYS_FCHDIR, addr(&s.init.root)).cells(0)
+	s.add(StepRoot, "pivot_root", unix.SYS_PIVOT_ROOT, dot, dot)
+	s.add(StepRoot, "umount2", unix.SYS_UMOUNT2, dot, unix.MNT_DETACH)
+	s.add(StepRoot, "chdir", unix.SYS_CHDIR, s.before.text("/"))
+}
+
+// newFS makes a file system that is mounted nowhere yet.
+func (s *setup) newFS(step Step, fstype string, options []string, attrs uint64, into *int32) {
+	fs := &s.init.fs
+	s.add(step, "fsopen", unix.SYS_FSOPEN, s.before.text(fstype), unix.FSOPEN_CLOEXEC).into(fs)
+	for _, o := range append([]string{"source=" + fstype}, options...) {
+		key, value, isString := strings.Cut(o, "=")
+		if isString {
+			s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_SET_STRING, s.before.text(key), s.before.text(value), 0).cells(0)
+		} else {
+			s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_SET_FLAG, s.before.text(key), 0, 0).cells(0)
+		}
+	}
+	s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_CMD_CREATE, 0, 0, 0).cells(0)
+	s.add(step, "fsmount", unix.SYS_FSMOUNT, addr(fs), unix.FSMOUNT_CLOEXEC, uintptr(attrs)).cells(0).into(into)
+	s.close(step, fs)
+}
+
+// mount adds the calls of one entry; it has been checked.
+func (s *setup) mount(m *Mount, ruleset int, of held) error {
+	own := s.places.own(m.Path)
+	if err := s.places.take(m); err != nil {
+		return err
+	}
+	switch m.Kind {
+	case KindDir:
+		s.inRoot("mkdirat", unix.SYS_MKDIRAT, m.Path, uintptr(m.Mode))
+	case KindFile:
+		s.file(m.Path, m.Mode, m.Data)
+	case KindSymlink:
+		s.add(StepMount, "symlinkat", unix.SYS_SYMLINKAT, s.before.text(m.Source), addr(&s.init.root), s.rel(m.Path)).cells(1)
+	case KindFS:
+		s.newFS(StepMount, m.FSType, m.Options, m.attributes(), &s.init.tree)
+		s.attach(m.Path, nil)
+	case KindBind:
+		return s.bind(m, own, of)
+	case KindSelf:
+		return s.self(m, of)
+	case KindMask:
+		return s.mask(m, of)
+	case KindSeal:
+		s.inRoot("mount_setattr", unix.SYS_MOUNT_SETATTR, m.Path, unix.AT_SYMLINK_NOFOLLOW, s.attr(unix.MOUNT_ATTR_RDONLY), unsafe.Sizeof(unix.MountAttr{}))
+	case KindGrant:
+		s.grant(m, ruleset)
+	}
+	return nil
+}
+
+// rel is a path of the new root, relative to it.
+func (s *setup) rel(name string) uintptr {
+	if name == "/" {
+		return s.before.text(".")
+	}
+	return s.before.text(name[1:])
+}
+
+// inRoot adds a call whose first two arguments are a directory and a name in it. The name
+// consists of what was made here (see places).
+func (s *setup) inRoot(name string, nr uintptr, at string, a ...uintptr) *call {
+	return s.add(StepMount, name, nr, append([]uintptr{addr(&s.init.root), s.rel(at)}, a...)...).cells(0)
+}
+
+func (s *setup) file(at string, mode uint32, data []byte) {
+	f := &s.init.source
+	s.inRoot("openat", unix.SYS_OPENAT, at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, uintptr(mode)).into(f)
+	if len(data) > 0 {
+		s.data = append(s.data, data)
+		s.add(StepMount, "write", unix.SYS_WRITE, addr(f), addr(&data[0]), uintptr(len(data))).cells(0).orValue(uintptr(len(data)))
+	}
+	s.close(StepMount, f)
+}
+
+// attach mounts the tree at an own place, or over the cell's object.
+func (s *setup) attach(at string, over *int32) {
+	tree, empty := addr(&s.init.tree), s.before.text("")
+	if over == nil {
+		s.add(StepMount, "move_mount", unix.SYS_MOVE_MOUNT, tree, empty, addr(&s.init.root), s.rel(at), unix.MOVE_MOUNT_F_EMPTY_PATH).cells(0, 2)
+	} else {
+		s.add(StepMount, "move_mount", unix.SYS_MOVE_MOUNT, tree, empty, addr(over), empty,
+			unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH).cells(0, 2)
+		s.close(StepMount, over)
+	}
+	s.close(StepMount, &s.init.tree)
+}
+
+// find opens a name in a bound tree and proves that it is the held object.
+func (s *setup) find(at string, fd int, into *int32, of held) error {
+	s.inRoot("openat2", unix.SYS_OPENAT2, at, s.how(0, plain|unix.RESOLVE_BENEATH), unsafe.Sizeof(unix.OpenHow{})).into(into)
+	return s.same(StepMount, into, fd, of)
+}
+
+// clone copies the mount of the cell's object, with the attributes of m.
+func (s *setup) clone(m *Mount, of *int32) {
+	recursive := uintptr(0)
+	if m.Recursive {
+		recursive = unix.AT_RECURSIVE
+	}
+	empty := s.before.text("")
+	s.add(StepMount, "open_tree", unix.SYS_OPEN_TREE, addr(of), empty, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|recursive).
+		cells(0).into(&s.init.tree)
+	s.add(StepMount, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&s.init.tree), empty, unix.AT_EMPTY_PATH|recursive,
+		s.attr(m.attributes()), unsafe.Sizeof(unix.MountAttr{})).cells(0)
+}
+
+// bind takes the source from the init's own copy of the host's mounts and proves that it
+// is the held object. The held descriptor itself is of no use there: it leads to a mount
+// of the caller's namespace, which open_tree(2) and mount(2) refuse to copy in another one
+// (EINVAL, measured up to Linux 6.18; a caller with CAP_SYS_ADMIN could hand over a copy
+// of the mount, an ordinary user cannot). Only the working directory is translated by the
+// clone, and there is one of those.
+func (s *setup) bind(m *Mount, own bool, of held) error {
+	i, resolve := s.init, uint64(plain)
+	if m.OneMount {
+		resolve |= unix.RESOLVE_NO_XDEV
+	}
+	s.add(StepMount, "openat2", unix.SYS_OPENAT2, atFDCWD, s.before.text(m.Source), s.how(0, resolve), unsafe.Sizeof(unix.OpenHow{})).into(&i.source)
+	if err := s.same(StepMount, &i.source, m.Held, of); err != nil {
+		return err
+	}
+	s.clone(m, &i.source)
+	s.close(StepMount, &i.source)
+	if own {
+		s.attach(m.Path, nil)
+		return nil
+	}
+	if err := s.find(m.Path, m.Over, &i.target, of); err != nil {
+		return err
+	}
+	s.attach(m.Path, &i.target)
+	return nil
+}
+
+func (s *setup) self(m *Mount, of held) error {
+	if err := s.find(m.Path, m.Held, &s.init.target, of); err != nil {
+		return err
+	}
+	s.clone(m, &s.init.target)
+	s.attach(m.Path, &s.init.target)
+	return nil
+}
+
+// maskName is where the file behind a mask is made; the name is gone as soon as it is mounted.
+const maskName = "/.mask"
+
+// mask covers a directory by an empty file system and anything else by an empty file.
+func (s *setup) mask(m *Mount, of held) error {
+	i := s.init
+	id, err := of(m.Held)
+	if err != nil {
+		return err
+	}
+	attrs := (&Mount{}).attributes()
+	if id.kind == unix.S_IFDIR {
+		options := []string{"mode=" + strconv.FormatUint(uint64(m.Mode), 8), "size=" + strconv.Itoa(os.Getpagesize()), "nr_inodes=1"}
+		s.newFS(StepMount, "tmpfs", options, attrs, &i.tree)
+	} else {
+		s.file(maskName, m.Mode, nil)
+		s.inRoot("open_tree", unix.SYS_OPEN_TREE, maskName, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC).into(&i.tree)
+		s.add(StepMount, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&i.tree), s.before.text(""), unix.AT_EMPTY_PATH,
+			s.attr(attrs), unsafe.Sizeof(unix.MountAttr{})).cells(0)
+	}
+	if err := s.find(m.Path, m.Held, &i.target, of); err != nil {
+		return err
+	}
+	s.attach(m.Path, &i.target)
+	if id.kind != unix.S_IFDIR {
+		s.inRoot("unlinkat", unix.SYS_UNLINKAT, maskName, 0)
+	}
+	return nil
+}
+
+// grant adds a rule for what was made here. The cell is the rule's own descriptor field.
+func (s *setup) grant(m *Mount, ruleset int) {
+	rule := &unix.LandlockPathBeneathAttr{Allowed_access: m.Access}
+	s.grants = append(s.grants, rule)
+	s.inRoot("openat2", unix.SYS_OPENAT2, m.Path, s.how(0, plain|unix.RESOLVE_BENEATH), unsafe.Sizeof(unix.OpenHow{})).into(&rule.Parent_fd)
+	s.add(StepMount, "landlock_add_rule", unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, addr(rule), 0)
+	s.close(StepMount, &rule.Parent_fd)
+}

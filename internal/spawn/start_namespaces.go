@@ -1,0 +1,290 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// startNamespaced is Start for a request with Namespaces.
+//
+//	caller                                     init
+//	clone(2) ──────────────────────────────────► death signal, close, handlers
+//	uid_map, gid_map
+//	a byte ────────────────────────────────────► undumpable, mounts, root, capabilities
+//	                                             clone(2) ──► command: its list, execve
+//	msgFailed, or                           ◄──  close, no capabilities
+//	msgStarted with the command's pidfd
+//	a byte ────────────────────────────────────► wait for everybody
+//	msgState … (Init.Event)                 ◄──
+//	SIGKILL, by Init.End ──────────────────────► everybody ends
+//
+// Either side that goes away ends the other's wait: the init's by end of file and by the
+// death signal, the caller's by end of file.
+func startNamespaced(r *Request) (*Child, error) {
+	if err := refuseFolders(r); err != nil {
+		return nil, err
+	}
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return nil, err
+	}
+	wipe, err := argumentBlock(string(stat))
+	if err != nil {
+		return nil, err
+	}
+	var pair [2]int
+	if pair, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0); err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	l := &launch{request: r, setup: newSetup()}
+	err = l.clone(pair, wipe)
+	unix.Close(pair[1]) // the init's end is the init's alone
+	if err != nil {
+		unix.Close(pair[0])
+		return nil, err
+	}
+	if err := l.settle(); err != nil {
+		l.child.Init.End()
+		return nil, err
+	}
+	return &l.child, nil
+}
+
+// launch is one start in namespaces on its way.
+type launch struct {
+	request *Request
+	setup   *setup
+	child   Child
+}
+
+// refuseFolders refuses to hand a directory of the caller's file system to the program:
+// it leads out of the new root (openat(2) of ".." in it).
+func refuseFolders(r *Request) error {
+	fds := r.Stdio[:]
+	for _, p := range r.Pass {
+		fds = append(fds, p.From)
+	}
+	for _, fd := range fds {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return &Error{Step: StepPrepare, Call: "fstat", Errno: errnoOf(err)}
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return &Error{Step: StepPrepare, Call: "fstat", Errno: unix.EISDIR}
+		}
+	}
+	return nil
+}
+
+func errnoOf(err error) syscall.Errno {
+	var e syscall.Errno
+	if errors.As(err, &e) {
+		return e
+	}
+	return unix.EIO
+}
+
+// clone makes the init, which gets the second end of the pair.
+func (l *launch) clone(pair [2]int, wipe []span) error {
+	r, s := l.request, l.setup
+	mv := &mover{above: r.highest()}
+	defer mv.close()
+	sock, err := mv.move(pair[1])
+	if err == nil {
+		err = mv.moveAll(r)
+	}
+	if err == nil {
+		err = s.build(r, mv.to, sock, wipe, identify)
+	}
+	if err != nil {
+		return err
+	}
+	r.injected().into(&s.before.calls, &s.command.calls, &s.after.calls)
+	i := s.init
+	i.before, i.command, i.after = s.before.calls, s.command.calls, s.after.calls
+
+	flags := uint64(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+		unix.CLONE_NEWCGROUP | unix.CLONE_PIDFD)
+	if r.Namespaces.Net {
+		flags |= unix.CLONE_NEWNET
+	}
+	j := s.before
+	j.pidfd = -1
+	var pid uintptr
+	var errno syscall.Errno
+	if r.Cgroup > 0 {
+		j.clone = cloneArgs{
+			flags: flags | unix.CLONE_INTO_CGROUP, pidfd: uint64(addr(&j.pidfd)), exitSignal: uint64(unix.SIGCHLD), cgroup: uint64(r.Cgroup),
+		}
+		pid, errno = forkInit(i, unix.SYS_CLONE3, addr(&j.clone), unsafe.Sizeof(j.clone), 0)
+	} else {
+		pid, errno = forkInit(i, unix.SYS_CLONE, uintptr(flags)|uintptr(unix.SIGCHLD), 0, addr(&j.pidfd))
+	}
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(r)
+	if errno != 0 {
+		return &Error{Step: StepNamespaces, Call: "clone", Errno: errno}
+	}
+	l.child = Child{PidFD: -1, Init: &Init{PID: int(pid), PidFD: int(j.pidfd), sock: pair[0]}}
+	return nil
+}
+
+// settle maps the ids, lets the init go on, and waits for what comes of it.
+func (l *launch) settle() error {
+	sock := l.child.Init.sock
+	err := writeMaps(l.child.Init.PID, l.request.Namespaces, l.request.injected())
+	flags := 0
+	if err != nil {
+		flags = unix.MSG_DONTWAIT // it waits for us, unless it has failed already
+	} else {
+		_ = word(sock) // where nobody is left to hear it, there is a message why
+	}
+	m, pidfd, rerr := receive(sock, flags)
+	if rerr != nil && err != nil {
+		return err
+	}
+	if rerr != nil {
+		// It can only have been killed: it says why it ends.
+		return &Error{Step: StepInit, Call: "read", Errno: unix.EIO}
+	}
+	if m.kind == msgFailed {
+		return l.failure(m)
+	}
+	if m.kind != msgStarted || pidfd < 0 {
+		return &Error{Step: StepReaper, Call: "sendmsg", Errno: unix.EBADMSG}
+	}
+	l.child.PidFD, l.child.Inside = pidfd, int(m.a)
+	if l.child.PID, err = pidOf(pidfd); err != nil {
+		unix.Close(pidfd)
+		return &Error{Step: StepReaper, Call: "pidfd", Errno: errnoOf(err)}
+	}
+	_ = word(sock) // an init that has gone by now shows in the first Event
+	return nil
+}
+
+// word lets the init go on. A vanished one is no signal to the caller.
+func word(sock int) error {
+	for {
+		err := unix.Send(sock, []byte{1}, unix.MSG_NOSIGNAL)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// failure says what an index of the init's means.
+func (l *launch) failure(m message) error {
+	s, errno, at := l.setup, syscall.Errno(m.c), int(m.b)
+	list := map[int32][]call{listBefore: s.init.before, listCommand: s.init.command, listAfter: s.init.after}[m.a]
+	switch {
+	case m.a == listClone:
+		return &Error{Step: StepCommand, Call: "clone", Errno: errno}
+	case m.a == listCommand && at == len(list):
+		return &Error{Step: StepExec, Call: "execve", Errno: errno}
+	case at < 0 || at >= len(list):
+		return &Error{Step: StepInit, Call: "read", Errno: unix.EBADMSG}
+	}
+	e := &Error{Step: list[at].step, Call: list[at].name, Errno: errno}
+	if n := int(list[at].entry); n > 0 {
+		e.Mount = n - 1
+		e.Path = l.request.Namespaces.Mounts[e.Mount].Path
+	}
+	return e
+}
+
+// writeMaps writes the id maps of pid. An ordinary user may map his group only when
+// setgroups(2) is given up for good, which would otherwise drop a group that takes rights
+// away (user_namespaces(7)).
+func writeMaps(pid int, n *Namespaces, in *injection) error {
+	own := func(m []IDMap, id int) string {
+		if m == nil {
+			m = []IDMap{{uint32(id), uint32(id), 1}}
+		}
+		var b strings.Builder
+		for _, x := range m {
+			fmt.Fprintf(&b, "%d %d %d\n", x.Inside, x.Outside, x.Count)
+		}
+		return b.String()
+	}
+	texts := [][2]string{{"uid_map", own(n.UIDMap, os.Geteuid())}, {"gid_map", own(n.GIDMap, os.Getegid())}}
+	if os.Geteuid() != 0 {
+		texts = append([][2]string{{"setgroups", "deny"}}, texts...)
+	}
+	for _, t := range texts {
+		if err := writeProc(pid, t[0], t[1], in); err != nil {
+			return &Error{Step: StepMaps, Call: "write " + t[0], Errno: errnoOf(err)}
+		}
+	}
+	return nil
+}
+
+func writeProc(pid int, name, text string, in *injection) error {
+	if in != nil && in.step == StepMaps {
+		return unix.ENOSYS
+	}
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/"+name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, []byte(text)) // one write(2), as the kernel wants it
+	return err
+}
+
+// receive reads one message, and the descriptor that came with it or -1. io.EOF means that
+// the init has ended.
+func receive(sock, flags int) (m message, fd int, err error) {
+	var buf [unsafe.Sizeof(m)]byte
+	var control [64]byte
+	var n, cn int
+	for {
+		n, cn, _, _, err = unix.Recvmsg(sock, buf[:], control[:], flags|unix.MSG_CMSG_CLOEXEC)
+		// ECONNRESET, once: the other side ended without reading all. What it wrote is there.
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ECONNRESET) {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return m, -1, os.NewSyscallError("recvmsg", err)
+	case n == 0:
+		return m, -1, io.EOF
+	}
+	fd = -1
+	if list, err := unix.ParseSocketControlMessage(control[:cn]); err == nil && len(list) == 1 {
+		if fds, err := unix.ParseUnixRights(&list[0]); err == nil && len(fds) == 1 {
+			fd = fds[0]
+		}
+	}
+	if n != len(buf) {
+		return m, fd, unix.EBADMSG
+	}
+	return *(*message)(unsafe.Pointer(&buf)), fd, nil
+}
+
+// pidOf is the process number behind a pidfd in the caller's own namespace, from
+// /proc/self/fdinfo (pidfd_open(2), Linux 5.2). The init reaps nobody before it has the next
+// word, so there is one.
+func pidOf(pidfd int) (int, error) {
+	text, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(pidfd))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
+			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil && pid > 0 {
+				return pid, nil
+			}
+		}
+	}
+	return 0, unix.ESRCH
+}
