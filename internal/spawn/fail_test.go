@@ -37,43 +37,65 @@ func everything(t testing.TB, w string) *Request {
 	return q
 }
 
-// state is what a failed start must not change: descriptors and mounts of this process.
-func state(t testing.TB) [2]string {
+// left is what a failed start must not add to: descriptors and mounts of this process.
+type left struct {
+	fds    int
+	mounts string
+}
+
+func state(t testing.TB) left {
 	t.Helper()
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return [2]string{fmt.Sprint(len(names)), read(t, "/proc/self/mountinfo")}
+	return left{len(names), read(t, "/proc/self/mountinfo")}
 }
 
-// points lists the calls of all three lists as (list, index): the first of each kind in a
-// short run.
-func points(t testing.TB, r *Request) (all [][2]int, calls []call) {
+// point is one call of the lists: the nth of that step and name. Its index may change
+// with the numbers of the descriptors, between which the init closes.
+type point struct {
+	list, step, nth int
+	name            string
+	entry           int16
+}
+
+// find returns the index of the point, or -1.
+func (p point) find(calls []call) int {
+	nth := p.nth
+	for i := range calls {
+		if int(calls[i].step) != p.step || calls[i].name != p.name {
+			continue
+		}
+		if nth == 0 {
+			return i
+		}
+		nth--
+	}
+	return -1
+}
+
+// points lists the calls of all three lists: the first of each kind in a short run.
+func points(t testing.TB, r *Request) (all []point) {
 	t.Helper()
 	q := *r
-	var lists [][]call
 	q.inject = &injection{edit: func(l []*[]call) {
-		for _, c := range l {
-			lists = append(lists, *c)
+		for n, list := range l {
+			seen := map[string]int{}
+			for _, c := range *list {
+				key := fmt.Sprint(c.step, c.name)
+				if seen[key] == 0 || !testing.Short() {
+					all = append(all, point{n, int(c.step), seen[key], c.name, c.entry})
+				}
+				seen[key]++
+			}
 		}
 		(*l[0])[0].fail()
 	}}
 	if _, err := Start(&q); err == nil {
 		t.Fatal("the start that fails did not")
 	}
-	seen := map[string]bool{}
-	for n, list := range lists {
-		for i, c := range list {
-			key := fmt.Sprint(n, c.step, c.name, c.entry)
-			if seen[key] && testing.Short() {
-				continue
-			}
-			seen[key] = true
-			all, calls = append(all, [2]int{n, i}), append(calls, c)
-		}
-	}
-	return all, calls
+	return all
 }
 
 // Every single call may fail: what failed is named, and nothing is left of the start.
@@ -82,51 +104,62 @@ func TestEveryCallInNamespacesCanFail(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	r := everything(t, w)
-	at, calls := points(t, r)
+	at := points(t, r)
 	before := state(t)
-	for k, p := range at {
+	for _, p := range at {
 		q := *r
-		q.inject = &injection{edit: func(l []*[]call) { (*l[p[0]])[p[1]].fail() }}
+		found, told := false, false
+		q.inject = &injection{edit: func(l []*[]call) {
+			list := *l[p.list]
+			if i := p.find(list); i >= 0 {
+				found, told = true, p.list == 2 && i > 0 && (list[i-1].name == "sendmsg" || list[i-1].name == "close")
+				list[i].fail()
+			} else {
+				(*l[0])[0].fail()
+			}
+		}}
 		child, err := Start(&q)
+		if !found {
+			continue
+		}
 		var e *Error
-		c := calls[k]
-		if told := p[0] == 2 && k > 0 && (calls[k-1].name == "sendmsg" || calls[k-1].name == "close"); told {
+		if told {
 			// Start had its answer; the init ends all the same.
 			if err != nil {
 				if !isStep(err, StepReaper, unix.ESRCH) { // it was faster
-					t.Errorf("%v %s: %v", c.step, c.name, err)
+					t.Errorf("%+v: %v", p, err)
 				}
 			} else if e, err := child.Init.Event(); err != io.EOF { //nolint:errorlint // as Event gives it
-				t.Errorf("%v %s: %+v, %v; want the end", c.step, c.name, e, err)
+				t.Errorf("%+v: %+v, %v; want the end", p, e, err)
 			} else {
 				child.Init.End()
 				unix.Close(child.PidFD)
 			}
 			continue
 		}
-		want := &Error{Step: c.step, Call: c.name, Errno: unix.ENOSYS}
-		if c.entry > 0 {
-			want.Mount, want.Path = int(c.entry-1), r.Namespaces.Mounts[c.entry-1].Path
+		want := &Error{Step: Step(p.step), Call: p.name, Errno: unix.ENOSYS}
+		if p.entry > 0 {
+			want.Mount, want.Path = int(p.entry-1), r.Namespaces.Mounts[p.entry-1].Path
 		}
 		if !errors.As(err, &e) || !cmp.Equal(e, want) {
-			t.Errorf("list %d, call %d (%v %s): %#v", p[0], p[1], c.step, c.name, err)
+			t.Errorf("%+v: %#v", p, err)
 		}
-		if e != nil && e.NotOffered() != (c.step == StepPrivate) {
+		if e != nil && e.NotOffered() != (want.Step == StepPrivate) {
 			t.Errorf("%v: not offered is %v", e, e.NotOffered())
 		}
 		noChild(t)
-		if p[0] == 2 { // the program had been started, and was ended
+		if p.list == 2 { // the program had been started, and was ended
 			_ = os.Remove(w + "/ran")
 		}
 		if _, err := os.Stat(w + "/ran"); err == nil {
-			t.Fatalf("list %d, call %d: the program ran", p[0], p[1])
+			t.Fatalf("%+v: the program ran", p)
 		}
 		if t.Failed() {
 			break
 		}
 	}
-	if diff := cmp.Diff(before, state(t)); diff != "" {
-		t.Errorf("descriptors or mounts (-before +after):\n%s", diff)
+	if after := state(t); after.fds > before.fds || after.mounts != before.mounts {
+		t.Errorf("descriptors or mounts changed: %+v, before %+v", after, before)
 	}
 	if _, e := output(t, r); e != (Event{Exited, 0}) { // positive control
 		t.Errorf("without: %+v", e)

@@ -52,7 +52,11 @@ func show(calls []call) string {
 		if c.want == wantCell || c.want == wantSame {
 			c.errs = [4]uintptr{}
 		}
-		fmt.Fprintf(&b, " want=%d %v\n", c.want, c.errs)
+		fmt.Fprintf(&b, " want=%d %v", c.want, c.errs)
+		if c.run > 0 {
+			fmt.Fprintf(&b, " for %d up to %d", c.run-1, maxRun)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -16,6 +16,7 @@ type initState struct {
 	// Cells: descriptors that are only known when the list runs.
 	root, fs, tree, source, target, pidfd int32
 
+	ready  message
 	failed message // what the command could not do
 	out    message
 	word   [8]byte
@@ -41,7 +42,8 @@ type message struct {
 }
 
 const (
-	msgFailed  = iota + 1 // a: which list, b: index of the call, c: errno
+	msgReady   = iota + 1 // it dies with the caller from here on
+	msgFailed             // a: which list, b: index of the call, c: errno
 	msgStarted            // a: the command's number inside; its pidfd comes along
 	msgState              // a: si_code, b: si_status (waitid(2))
 )
@@ -191,8 +193,10 @@ func reap(s *initState, command int32) {
 	}
 }
 
-// walkInit makes the calls in order, as walk does, and more: it takes arguments from cells,
-// keeps results, and compares objects.
+// maxRun is the highest signal (signal(7)), and above the highest capability.
+const maxRun = 64
+
+// walkInit makes the calls in order, as walk does, and more: see perform.
 //
 //go:norace
 //go:nosplit
@@ -200,33 +204,47 @@ func reap(s *initState, command int32) {
 func walkInit(calls []call) (at int, errno syscall.Errno) {
 	for i := range calls {
 		c := &calls[i]
-		if c.want == wantWipe {
-			for n := uintptr(0); n < c.a[1]; n++ {
-				*byteAt(c.a[0] + n) = 0
-			}
-			continue
-		}
-		r, _, e := syscall.RawSyscall6(c.nr, argument(c, 0), argument(c, 1), argument(c, 2), argument(c, 3), argument(c, 4), argument(c, 5))
-		switch c.want {
-		case wantCell:
-			if e != 0 {
+		for {
+			if e, ok := perform(c); !ok {
 				return i, e
 			}
-			*cellAt(c.errs[0]) = int32(r)
-		case wantSame:
-			if e != 0 {
-				return i, e
+			if c.run == 0 || c.a[(c.run-1)&3] >= maxRun {
+				break
 			}
-			if !sameObject(c) {
-				return i, syscall.ESTALE
-			}
-		default:
-			if !satisfied(c, r, e) {
-				return i, e
-			}
+			c.a[(c.run-1)&3]++
 		}
 	}
 	return len(calls), 0
+}
+
+// perform makes one call. It takes arguments from cells, keeps results, and compares
+// objects.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func perform(c *call) (e syscall.Errno, ok bool) {
+	if c.want == wantWipe {
+		for n := uintptr(0); n < c.a[1]; n++ {
+			*byteAt(c.a[0] + n) = 0
+		}
+		return 0, true
+	}
+	r, _, e := syscall.RawSyscall6(c.nr, argument(c, 0), argument(c, 1), argument(c, 2), argument(c, 3), argument(c, 4), argument(c, 5))
+	switch c.want {
+	case wantCell:
+		if e == 0 {
+			*cellAt(c.errs[0]) = int32(r)
+		}
+		return e, e == 0
+	case wantSame:
+		if e == 0 && !sameObject(c) {
+			e = syscall.ESTALE
+		}
+		return e, e == 0
+	default:
+		return e, satisfied(c, r, e)
+	}
 }
 
 //go:norace

@@ -31,6 +31,7 @@ type call struct {
 	step  Step
 	want  want
 	cell  uint8  // bit n: a[n] is the address of a cell; only in the init's lists
+	run   uint8  // n+1: once more for every a[n] up to maxRun; only in the init's lists
 	entry int16  // 1 + the index in Namespaces.Mounts; 0: none
 	name  string // for messages; the child never reads it
 }
@@ -41,6 +42,7 @@ type job struct {
 	path      *byte
 	argv, env []*byte
 	strings   []*byte
+	texts     []byte // what is left of a block for short texts
 	limits    []unix.Rlimit
 	groups    []uint32
 	prog      unix.SockFprog
@@ -217,12 +219,21 @@ func (j *job) probes(r *Request) {
 	}
 }
 
-// text keeps s for the child and gives its address.
+// text keeps s for the child and gives its address. A block for many texts saves the
+// allocations.
 func (j *job) text(s string) uintptr {
-	b := append([]byte(s), 0)
-	j.strings = append(j.strings, &b[0])
-	return addr(&b[0])
+	if len(s) >= len(j.texts) {
+		j.texts = make([]byte, max(textBlock, len(s)+1))
+		j.strings = append(j.strings, &j.texts[0]) // keeps the whole block
+	}
+	at := addr(&j.texts[0])
+	n := copy(j.texts, s)
+	j.texts = j.texts[n+1:] // a fresh block is zero: the text ends there
+	return at
 }
+
+// textBlock is as much as the self-test of a usual start needs, in bytes.
+const textBlock = 256
 
 // addr gives the address of something that job keeps alive. Heap objects do not
 // move, so the number stays right; the child has the same memory at the same place.

@@ -175,12 +175,14 @@ func (s *setup) inRoot(name string, nr uintptr, at string, a ...uintptr) *call {
 }
 
 func (s *setup) file(at string, mode uint32, data []byte) {
+	if len(data) == 0 {
+		s.inRoot("mknodat", unix.SYS_MKNODAT, at, uintptr(unix.S_IFREG|mode), 0)
+		return
+	}
 	f := &s.init.source
 	s.inRoot("openat", unix.SYS_OPENAT, at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, uintptr(mode)).into(f)
-	if len(data) > 0 {
-		s.data = append(s.data, data)
-		s.add(StepMount, "write", unix.SYS_WRITE, addr(f), addr(&data[0]), uintptr(len(data))).cells(0).orValue(uintptr(len(data)))
-	}
+	s.data = append(s.data, data)
+	s.add(StepMount, "write", unix.SYS_WRITE, addr(f), addr(&data[0]), uintptr(len(data))).cells(0).orValue(uintptr(len(data)))
 	s.close(StepMount, f)
 }
 

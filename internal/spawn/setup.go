@@ -64,6 +64,12 @@ func (c *call) cells(args ...int) *call {
 	return c
 }
 
+// upTo makes the call once for each value of argument n, from the one it has to 64.
+func (c *call) upTo(n int) *call {
+	c.run = uint8(n + 1)
+	return c
+}
+
 // into keeps the result, a descriptor, for later calls.
 func (c *call) into(cell *int32) {
 	c.want, c.errs[0] = wantCell, addr(cell)
@@ -77,6 +83,9 @@ func (s *setup) close(step Step, cell *int32) {
 // environment, sock the init's end of the connection to the caller.
 func (s *setup) build(r *Request, fdOf func(int) int, sock int, wipe []span, of held) error {
 	n := r.Namespaces
+	s.before.calls = make([]call, 0, 64+12*len(n.Mounts)) // about as many as it will be
+	s.before.texts = make([]byte, 512+64*len(n.Mounts))
+	s.before.strings = append(s.before.strings, &s.before.texts[0])
 	need := s.needed(r, fdOf, sock)
 	s.begin(need, sock, wipe)
 	if err := s.root(n, fdOf(r.Ruleset), of); err != nil {
@@ -114,17 +123,20 @@ func (s *setup) needed(r *Request, fdOf func(int) int, sock int) []int {
 
 // begin is what makes the child an init: it dies with the caller's thread, holds none of
 // the caller's descriptors, ignores every signal from inside (a pid 1 without handlers,
-// pid_namespaces(7)), and shows nothing of the caller. The death signal comes before the
-// wait for the word to go on, which fails if the caller has gone: one of the two ends it.
+// pid_namespaces(7)), and shows nothing of the caller. The caller gives the word to go on
+// only when it knows that the death signal is set: before that, its end is the end of the
+// connection, and getppid(2) tells nothing here, where the parent is in another namespace.
 func (s *setup) begin(need []int, sock int, wipe []span) {
 	s.add(StepInit, "prctl", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	s.init.ready.kind = msgReady
+	s.add(StepInit, "write", unix.SYS_WRITE, uintptr(sock), addr(&s.init.ready), unsafe.Sizeof(message{})).orValue(unsafe.Sizeof(message{}))
 	for _, g := range gaps(need) {
 		s.add(StepInit, "close_range", unix.SYS_CLOSE_RANGE, g[0], g[1], 0)
 	}
-	s.before.signals()
+	// Every signal: for SIGKILL and SIGSTOP the answer is EINVAL (sigaction(2)).
+	s.add(StepSignals, "rt_sigaction", unix.SYS_RT_SIGACTION, 1, addr(&s.before.action), 0, 8).upTo(0).orErrno(unix.EINVAL)
 	s.add(StepInit, "umask", unix.SYS_UMASK, 0)
-	c := s.add(StepInit, "read", unix.SYS_READ, uintptr(sock), addr(&s.init.word), 1)
-	c.want, c.errs[0] = wantValue, 1
+	s.add(StepInit, "read", unix.SYS_READ, uintptr(sock), addr(&s.init.word), 1).orValue(1)
 	// Not before the word: the maps belong to root in an undumpable process (proc(5)).
 	s.add(StepInit, "prctl", unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)
 	for _, w := range wipe {
@@ -187,7 +199,7 @@ func (s *setup) enter(dir string, fd int, of held) error {
 func (s *setup) giveUp() {
 	s.close(StepRoot, &s.init.root)
 	j := s.before
-	j.bounding()
+	s.add(StepBounding, "prctl", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, 0).upTo(1).orErrno(unix.EINVAL)
 	j.capHdr = unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	ids := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
 	j.capData[0] = unix.CapUserData{Effective: ids, Permitted: ids}

@@ -2,12 +2,9 @@ package spawn
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 	"unsafe"
 
@@ -17,27 +14,28 @@ import (
 // startNamespaced is Start for a request with Namespaces.
 //
 //	caller                                     init
-//	clone(2) ──────────────────────────────────► death signal, close, handlers
+//	clone(2) ──────────────────────────────────► death signal
 //	uid_map, gid_map
+//	msgReady                                ◄──  close, handlers
 //	a byte ────────────────────────────────────► undumpable, mounts, root, capabilities
 //	                                             clone(2) ──► command: its list, execve
-//	msgFailed, or                           ◄──  close, no capabilities
-//	msgStarted with the command's pidfd
+//	msgStarted with the command's pidfd     ◄──  close, no capabilities
 //	a byte ────────────────────────────────────► wait for everybody
 //	msgState … (Init.Event)                 ◄──
 //	SIGKILL, by Init.End ──────────────────────► everybody ends
 //
-// Either side that goes away ends the other's wait: the init's by end of file and by the
-// death signal, the caller's by end of file.
+// Instead of any of its messages the init may send msgFailed, and ends then. Either side
+// that goes away ends the other's wait: the init's by end of file and by the death signal,
+// the caller's by end of file.
 func startNamespaced(r *Request) (*Child, error) {
 	if err := refuseFolders(r); err != nil {
 		return nil, err
 	}
-	stat, err := os.ReadFile("/proc/self/stat")
+	stat, err := readProc("self/stat")
 	if err != nil {
 		return nil, err
 	}
-	wipe, err := argumentBlock(string(stat))
+	wipe, err := argumentBlock(stat)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +52,9 @@ func startNamespaced(r *Request) (*Child, error) {
 	}
 	if err := l.settle(); err != nil {
 		l.child.Init.End()
+		if l.child.PidFD >= 0 {
+			unix.Close(l.child.PidFD)
+		}
 		return nil, err
 	}
 	return &l.child, nil
@@ -142,33 +143,53 @@ func (l *launch) clone(pair [2]int, wipe []span) error {
 func (l *launch) settle() error {
 	sock := l.child.Init.sock
 	err := writeMaps(l.child.Init.PID, l.request.Namespaces, l.request.injected())
-	flags := 0
 	if err != nil {
-		flags = unix.MSG_DONTWAIT // it waits for us, unless it has failed already
-	} else {
-		_ = word(sock) // where nobody is left to hear it, there is a message why
+		return l.because(err)
 	}
-	m, pidfd, rerr := receive(sock, flags)
-	if rerr != nil && err != nil {
+	if _, err := l.hear(msgReady); err != nil {
 		return err
 	}
-	if rerr != nil {
-		// It can only have been killed: it says why it ends.
-		return &Error{Step: StepInit, Call: "read", Errno: unix.EIO}
+	_ = word(sock) // where nobody is left to hear it, there is a message why
+	m, err := l.hear(msgStarted)
+	if err != nil {
+		return err
 	}
-	if m.kind == msgFailed {
-		return l.failure(m)
-	}
-	if m.kind != msgStarted || pidfd < 0 {
-		return &Error{Step: StepReaper, Call: "sendmsg", Errno: unix.EBADMSG}
-	}
-	l.child.PidFD, l.child.Inside = pidfd, int(m.a)
-	if l.child.PID, err = pidOf(pidfd); err != nil {
-		unix.Close(pidfd)
+	l.child.Inside = int(m.a)
+	if l.child.PID, err = pidOf(l.child.PidFD); err != nil {
 		return &Error{Step: StepReaper, Call: "pidfd", Errno: errnoOf(err)}
 	}
 	_ = word(sock) // an init that has gone by now shows in the first Event
 	return nil
+}
+
+// hear waits for a message of one kind, or for the reason why there is none.
+func (l *launch) hear(kind int32) (message, error) {
+	m, fd, err := receive(l.child.Init.sock, 0)
+	if fd >= 0 {
+		l.child.PidFD = fd
+	}
+	switch {
+	case err != nil: // it can only have been killed: it says why it ends
+		return m, &Error{Step: StepInit, Call: "read", Errno: unix.EIO}
+	case m.kind == msgFailed:
+		return m, l.failure(m)
+	case m.kind != kind || kind == msgStarted && fd < 0:
+		return m, &Error{Step: StepInit, Call: "read", Errno: unix.EBADMSG}
+	}
+	return m, nil
+}
+
+// because prefers what the init said to err, which may only follow from it.
+func (l *launch) because(err error) error {
+	for {
+		m, _, none := receive(l.child.Init.sock, unix.MSG_DONTWAIT)
+		switch {
+		case none != nil:
+			return err
+		case m.kind == msgFailed:
+			return l.failure(m)
+		}
+	}
 }
 
 // word lets the init go on. A vanished one is no signal to the caller.
@@ -201,45 +222,6 @@ func (l *launch) failure(m message) error {
 	return e
 }
 
-// writeMaps writes the id maps of pid. An ordinary user may map his group only when
-// setgroups(2) is given up for good, which would otherwise drop a group that takes rights
-// away (user_namespaces(7)).
-func writeMaps(pid int, n *Namespaces, in *injection) error {
-	own := func(m []IDMap, id int) string {
-		if m == nil {
-			m = []IDMap{{uint32(id), uint32(id), 1}}
-		}
-		var b strings.Builder
-		for _, x := range m {
-			fmt.Fprintf(&b, "%d %d %d\n", x.Inside, x.Outside, x.Count)
-		}
-		return b.String()
-	}
-	texts := [][2]string{{"uid_map", own(n.UIDMap, os.Geteuid())}, {"gid_map", own(n.GIDMap, os.Getegid())}}
-	if os.Geteuid() != 0 {
-		texts = append([][2]string{{"setgroups", "deny"}}, texts...)
-	}
-	for _, t := range texts {
-		if err := writeProc(pid, t[0], t[1], in); err != nil {
-			return &Error{Step: StepMaps, Call: "write " + t[0], Errno: errnoOf(err)}
-		}
-	}
-	return nil
-}
-
-func writeProc(pid int, name, text string, in *injection) error {
-	if in != nil && in.step == StepMaps {
-		return unix.ENOSYS
-	}
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/"+name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	_, err = unix.Write(fd, []byte(text)) // one write(2), as the kernel wants it
-	return err
-}
-
 // receive reads one message, and the descriptor that came with it or -1. io.EOF means that
 // the init has ended.
 func receive(sock, flags int) (m message, fd int, err error) {
@@ -269,22 +251,4 @@ func receive(sock, flags int) (m message, fd int, err error) {
 		return m, fd, unix.EBADMSG
 	}
 	return *(*message)(unsafe.Pointer(&buf)), fd, nil
-}
-
-// pidOf is the process number behind a pidfd in the caller's own namespace, from
-// /proc/self/fdinfo (pidfd_open(2), Linux 5.2). The init reaps nobody before it has the next
-// word, so there is one.
-func pidOf(pidfd int) (int, error) {
-	text, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(pidfd))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
-			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil && pid > 0 {
-				return pid, nil
-			}
-		}
-	}
-	return 0, unix.ESRCH
 }

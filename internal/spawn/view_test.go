@@ -183,6 +183,7 @@ func TestDescriptorsInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer from.Close()
 	q.Stdio[1] = int(out.Fd())
 	c := startIn(t, q)
 	_, _ = in.Close(), out.Close()
