@@ -37,7 +37,7 @@ func filterGitConfig(text string) []byte {
 		return nil
 	}
 	var out []byte
-	s := gitScanner{rest: strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")}
+	s := newGitScanner(text)
 	for {
 		name, value, ok := s.next()
 		if !ok {

@@ -9,33 +9,54 @@ import (
 type gitScanner struct {
 	rest    string
 	section string // lower case; "" where it has a subsection, which no kept variable has
+	full    string // lower case, with the subsection as it is: remote.Origin
+	bad     bool   // it stopped at something that git refuses
+}
+
+// newGitScanner prepares a text: git reads a carriage return before a new line as part of
+// it, and skips a byte order mark.
+func newGitScanner(text string) gitScanner {
+	return gitScanner{rest: strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")}
 }
 
 // next returns the next variable that has a value; ok is false at the end of the text and
 // at the first error.
 func (s *gitScanner) next() (name, value string, ok bool) {
 	for {
-		s.rest = strings.TrimLeft(s.rest, " \t\n\v\f\r")
+		name, value, bare, ok := s.any()
+		if !ok || !bare {
+			return name, value, ok
+		}
+	}
+}
+
+// any returns the next variable. One without a value, which means true, is bare.
+func (s *gitScanner) any() (name, value string, bare, ok bool) {
+	for {
+		s.rest = strings.TrimLeft(s.rest, " \t\n\r")
 		switch {
 		case s.rest == "":
-			return "", "", false
+			return "", "", false, false
 		case s.rest[0] == '#' || s.rest[0] == ';':
 			_, s.rest, _ = strings.Cut(s.rest, "\n")
 		case s.rest[0] == '[':
 			if !s.header() {
-				return "", "", false
+				s.bad = true
+				return "", "", false, false
 			}
 		default:
 			name = s.name()
 			if name == "" || s.rest != "" && s.rest[0] != '=' && s.rest[0] != '\n' {
-				return "", "", false
+				s.bad = true
+				return "", "", false, false
 			}
 			if s.rest == "" || s.rest[0] == '\n' {
-				continue // a variable without a value: true, and nothing that is kept
+				return name, "", true, true
 			}
 			s.rest = s.rest[1:]
 			value, ok = s.value()
-			return name, value, ok
+			s.bad = !ok
+			return name, value, false, ok
 		}
 	}
 }
@@ -49,27 +70,29 @@ func (s *gitScanner) header() bool {
 	name := strings.ToLower(s.rest[1:end])
 	s.rest = s.rest[end:]
 	if strings.HasPrefix(s.rest, "]") {
-		s.rest, s.section = s.rest[1:], name
+		s.rest, s.section, s.full = s.rest[1:], name, name
 		return true
 	}
 	s.section = ""
-	s.rest = strings.TrimLeft(s.rest, " \t\v\f\r")
+	s.rest = strings.TrimLeft(s.rest, " \t\r")
 	if !strings.HasPrefix(s.rest, `"`) {
 		return false
 	}
+	sub := []byte(name + ".")
 	for i := 1; i < len(s.rest) && s.rest[i] != '\n'; i++ {
 		switch s.rest[i] {
 		case '\\':
-			if i++; i < len(s.rest) && s.rest[i] == '\n' {
+			if i++; i == len(s.rest) || s.rest[i] == '\n' {
 				return false
 			}
 		case '"':
 			if !strings.HasPrefix(s.rest[i+1:], "]") {
 				return false
 			}
-			s.rest = s.rest[i+2:]
+			s.rest, s.full = s.rest[i+2:], string(sub)
 			return true
 		}
+		sub = append(sub, s.rest[i])
 	}
 	return false
 }
@@ -93,7 +116,7 @@ func isGitName(c byte) bool { return isGitLetter(c) || c >= '0' && c <= '9' || c
 // trailing comments.
 func (s *gitScanner) value() (string, bool) {
 	var b strings.Builder
-	s.rest = strings.TrimLeft(s.rest, " \t\v\f\r")
+	s.rest = strings.TrimLeft(s.rest, " \t\r")
 	quoted, end := false, 0 // end: length without trailing unquoted blanks
 	for i := 0; ; i++ {
 		if i >= len(s.rest) || s.rest[i] == '\n' {
@@ -106,14 +129,11 @@ func (s *gitScanner) value() (string, bool) {
 			end = b.Len()
 			continue
 		case c == '\\':
-			if i++; i < len(s.rest) && s.rest[i] == '\n' { // continued
+			if i++; i >= len(s.rest) || s.rest[i] == '\n' { // continued; so it is at the end of the text
 				end = b.Len() // git keeps the blanks before it
 				continue
 			}
-			esc := -1
-			if i < len(s.rest) {
-				esc = strings.IndexByte(`ntb"\`, s.rest[i])
-			}
+			esc := strings.IndexByte(`ntb"\`, s.rest[i])
 			if esc < 0 {
 				return "", false
 			}
@@ -124,7 +144,7 @@ func (s *gitScanner) value() (string, bool) {
 			_, s.rest, _ = strings.Cut(s.rest[i:], "\n")
 			return b.String()[:end], true
 		default:
-			blank := !quoted && strings.IndexByte(" \t\v\f\r", c) >= 0
+			blank := !quoted && strings.IndexByte(" \t\r", c) >= 0
 			if blank && b.Len() == 0 {
 				continue
 			}
