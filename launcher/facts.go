@@ -44,6 +44,8 @@ type Facts struct {
 	GitConfig      []byte    // the filtered git identity
 	NoFile         [2]uint64 // RLIMIT_NOFILE that the caller was started with
 	Umask          int
+
+	Inside *InsideFact // what a start in namespaces needs; nil: not looked at
 }
 
 // Want is one path to look at, and why.
@@ -52,6 +54,7 @@ type Want struct {
 	Device bool   // also device ioctls
 	Always bool   // there whatever the policy says
 	Clause string // the clause it counts to, "files" if empty
+	GitDir bool   // the git directory of a linked worktree
 }
 
 // PathFact is what one look at a path found.
@@ -112,6 +115,7 @@ func (f *Facts) Close() {
 	}
 	f.Cwd.close()
 	f.CallerTmp.close()
+	f.Inside.close()
 	if f.Home.fd > 0 {
 		unix.Close(f.Home.fd)
 		f.Home.fd = 0

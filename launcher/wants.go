@@ -46,7 +46,7 @@ func wants(p *policy.Policy, pl *Place) []Want {
 	for _, dir := range worktreeDirs(pl.Git) {
 		// Only where the checkout itself may be written: its git data then must be, too.
 		if src := writeGrantOver(p, pl.Git); src >= 0 {
-			list = append(list, Want{Grant: policy.Grant{
+			list = append(list, Want{GitDir: true, Grant: policy.Grant{
 				Path: policy.Path{Text: dir, Abs: dir, Skip: true, Source: src}, Right: policy.RightWrite,
 			}})
 		}

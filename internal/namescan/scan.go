@@ -9,6 +9,7 @@ type Options struct {
 	Names []string // clean relative paths to look for
 	Skip  []string // clean relative paths of folders that are not entered
 	Flat  bool     // read the folder itself and nothing below it
+	All   bool     // report every name in Result.Names; Names is not used
 }
 
 // Kind is what kind of entry a name is, as getdents64(2) says it.
@@ -38,7 +39,7 @@ type Found struct {
 type Result struct {
 	Git     []Found  // everything that is named .git
 	Sockets []string // everywhere
-	Names   []Found  // those of Options.Names that exist
+	Names   []Found  // those of Options.Names that exist, or all
 	Unsure  []string // those of Options.Names of which the scan cannot say whether they exist
 	Mounts  []string // folders with something else mounted on them: not entered
 	Unread  []string // folders that could not be read

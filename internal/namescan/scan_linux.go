@@ -148,7 +148,7 @@ func (s *scanner) parse(fd int, path string, buf []byte, want *folder) bool {
 			return false
 		}
 		s.res.Count++
-		if want == nil && kind == unix.DT_REG && name[0] != '.' {
+		if want == nil && kind == unix.DT_REG && name[0] != '.' && !s.opts.All {
 			continue // nothing can be said about most names
 		}
 		s.entry(fd, path, name[:length(name)], kind, want)
@@ -180,6 +180,10 @@ func (s *scanner) entry(fd int, path string, name []byte, kind uint8, want *fold
 	}
 	if kind == unix.DT_SOCK {
 		s.res.Sockets = append(s.res.Sockets, join(path, name))
+	}
+	if s.opts.All {
+		s.res.Names = append(s.res.Names, Found{join(path, name), kindOf(kind)})
+		return
 	}
 	if want == nil {
 		return

@@ -160,6 +160,10 @@ func TestScanFlatReadsOneFolder(t *testing.T) {
 	if !slices.Equal(got.Unsure, []string{"b/c"}) || len(got.Names) != 1 {
 		t.Errorf("names %v, unsure %v", got.Names, got.Unsure)
 	}
+	all := scan(t, top, Options{Flat: true, All: true})
+	if diff := cmp.Diff([]Found{{".git", File}, {"a", Folder}, {"b", Folder}, {"s", Socket}}, all.Names); diff != "" {
+		t.Errorf("all names (-want +got):\n%s", diff)
+	}
 }
 
 func TestScanNotesUnreadableFolders(t *testing.T) {

@@ -1,0 +1,155 @@
+package launcher
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/namescan"
+	"brainbox/internal/sys"
+	"brainbox/policy"
+)
+
+// observeInside looks at what isolation namespaces needs to know. It reads names, and
+// opens what has to be held; it follows no link of a granted tree.
+func (f *Facts) observeInside(p *policy.Policy) {
+	o := &insideLook{f: f, in: &InsideFact{}, pol: p, parents: parents{}, gitDirs: map[string]bool{}}
+	f.Inside = o.in
+	o.in.Resolv = []byte(readSmall("/etc/resolv.conf"))
+	o.in.Group = groupName(readSmall("/etc/group"), f.Place.GID)
+	o.in.Keys = unix.Access("/proc/keys", unix.F_OK) == nil
+	o.links()
+	o.sockets()
+	o.spread()
+	o.findRoots()
+	o.scan()
+	o.bound(readSmall("/proc/self/net/unix"))
+	o.names()
+	o.folders()
+}
+
+// insideLook is one such look.
+type insideLook struct {
+	f       *Facts
+	in      *InsideFact
+	pol     *policy.Policy
+	parents parents
+	roots   []scanRoot
+	known   map[string]namescan.Kind // table names that exist, by path
+	unsure  map[string]bool          // table names of which the scan cannot tell
+	found   []foundGit
+	gitDirs map[string]bool // looked at
+	hooks   []string        // core.hooksPath of the caller's own configuration
+}
+
+// scanRoot is a granted tree that is scanned. Those that may be written come first.
+type scanRoot struct {
+	path   string
+	want   int
+	writes bool
+	git    bool // a git directory by itself
+}
+
+type foundGit struct {
+	path string
+	kind namescan.Kind
+}
+
+// links collects the links that lead to what is granted, and to what the program is told
+// of: its own file, its home, the folders of its PATH.
+func (o *insideLook) links() {
+	seen := map[string]bool{}
+	add := func(path, target string) {
+		links, end, ok := linksTo(path)
+		if !ok || target != "" && end != target {
+			return // it changed meanwhile: the name leads nowhere inside
+		}
+		for _, l := range links {
+			if !seen[l.At] {
+				seen[l.At] = true
+				o.in.Links = append(o.in.Links, l)
+			}
+		}
+	}
+	for i, w := range o.f.Wants {
+		p := &o.f.Paths[i]
+		if p.Err == nil && p.Target != w.Abs && w.Right.Grants() {
+			add(w.Abs, p.Target)
+		}
+	}
+	for _, u := range o.pol.Network.Unix {
+		add(u.Abs, "")
+	}
+	for _, path := range append(strings.Split(o.f.Path, ":"), o.f.File, o.f.homeDir(), filepath.Dir(o.f.RunDir)) {
+		if filepath.IsAbs(path) {
+			add(filepath.Clean(path), "")
+		}
+	}
+}
+
+// sockets opens the sockets that the policy lists.
+func (o *insideLook) sockets() {
+	for _, s := range o.pol.Network.Unix {
+		o.in.Unix = append(o.in.Unix, openPath(s.Abs))
+	}
+}
+
+// ownPlaces are the sandbox's own, whatever is granted around them.
+func ownPlaces() []string { return []string{"/proc", "/dev", "/tmp", "/run"} }
+
+// ownDevices are those of /dev.
+func ownDevices() []string {
+	return []string{
+		"null", "zero", "full", "random", "urandom", "tty", "console", "pts", "ptmx", "shm", "mqueue",
+		"fd", "stdin", "stdout", "stderr", "core",
+	}
+}
+
+// spread lists what is in a granted "/" or "/dev".
+func (o *insideLook) spread() {
+	for i, w := range o.f.Wants {
+		p := &o.f.Paths[i]
+		if p.Err != nil || !w.Right.Grants() || p.Target != "/" && p.Target != "/dev" {
+			continue
+		}
+		names, err := sys.ReadDirNames(p.Target)
+		if err != nil {
+			p.Err = err
+			continue
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			path := filepath.Join(p.Target, name)
+			if slices.Contains(ownPlaces(), path) || p.Target == "/dev" && slices.Contains(ownDevices(), name) {
+				continue
+			}
+			n := lookAt(path)
+			n.Entry = w.Grant
+			switch n.Kind {
+			case NameAbsent:
+				continue
+			case NameLink:
+				if text, err := readLink(path); err == nil {
+					o.in.Links = append(o.in.Links, LinkFact{At: path, Text: text})
+				}
+				n.close()
+				continue
+			case NameFolder, NameFile, NameSocket:
+			}
+			o.in.Spread = append(o.in.Spread, SpreadFact{Want: i, Name: n})
+		}
+	}
+}
+
+// groupName finds a gid in the text of /etc/group (group(5)).
+func groupName(text string, gid int) string {
+	want := itoa(gid)
+	for line := range strings.SplitSeq(text, "\n") {
+		if f := strings.Split(line, ":"); len(f) == 4 && f[2] == want {
+			return f[0]
+		}
+	}
+	return ""
+}
