@@ -8,6 +8,9 @@ import (
 // needs is granted there, and by which entry. Landlock adds up the rules of all folders
 // on the way, so every grant above the path counts.
 func (p *Plan) Allows(right policy.Right, target string) (bool, *Entry) {
+	if p.Isolation == "namespaces" {
+		return p.allowsInside(right, target)
+	}
 	for i := range p.Clauses {
 		c := &p.Clauses[i]
 		if c.Name != "files" && c.Name != "shared_memory" {
@@ -24,6 +27,29 @@ func (p *Plan) Allows(right policy.Right, target string) (bool, *Entry) {
 		}
 	}
 	return false, nil
+}
+
+// allowsInside answers for isolation namespaces, where the innermost mount counts.
+func (p *Plan) allowsInside(right policy.Right, target string) (bool, *Entry) {
+	r := p.region(target)
+	own := r.own && r.path == "/"
+	switch {
+	case own || r.denied, right.Writes() && !r.write, right.Execs() && !r.exec:
+		return false, nil
+	}
+	var best *Entry
+	for i := range p.Clauses {
+		for j := range p.Clauses[i].Entries {
+			e := &p.Clauses[i].Entries[j]
+			if p.Clauses[i].Name != "files" || e.State == StateRefused || e.State == StateUnused || e.Target == "" || !policy.Below(target, e.Target) {
+				continue
+			}
+			if covers(e.Right, right) && (best == nil || len(e.Target) > len(best.Target)) {
+				best = e
+			}
+		}
+	}
+	return best != nil, best
 }
 
 // covers reports whether an entry's word gives what right needs.

@@ -63,6 +63,7 @@ type PathFact struct {
 	Target string // where it leads, links resolved
 	Dir    bool
 	Device bool // a device file
+	Socket bool
 	Dev    uint64
 	Ino    uint64
 	fd     int // O_PATH, held until Facts.Close; 0: not held

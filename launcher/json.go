@@ -23,7 +23,7 @@ func (p *Plan) JSON() strictjson.Value {
 		strictjson.Pair("version", strictjson.Text(version.String())),
 		strictjson.Pair("isolation", strictjson.Text(p.Isolation)),
 		strictjson.Pair("asked", strictjson.Text(p.Asked)),
-		strictjson.Pair("fallback", strictjson.Null()),
+		strictjson.Pair("fallback", p.fallbackJSON()),
 		strictjson.Pair("start", strictjson.Bool(p.Refusal == nil)),
 		strictjson.Pair("refusal", p.refusalJSON()),
 		strictjson.Pair("sources", strictjson.Array(sources...)),
@@ -32,6 +32,16 @@ func (p *Plan) JSON() strictjson.Value {
 		strictjson.Pair("command", p.commandJSON()),
 		strictjson.Pair("environment", strictjson.Texts(p.EnvNames())),
 		strictjson.Pair("cwd", strictjson.Text(p.Cwd)),
+	)
+}
+
+func (p *Plan) fallbackJSON() strictjson.Value {
+	if p.Fallback == nil {
+		return strictjson.Null()
+	}
+	return strictjson.Object(
+		strictjson.Pair("step", strictjson.Text(p.Fallback.Step)),
+		strictjson.Pair("errno", strictjson.Text(errnoName(p.Fallback.Errno))),
 	)
 }
 

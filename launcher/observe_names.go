@@ -114,8 +114,10 @@ func (o *insideLook) unscannedGit(path string, g *policy.Grant) {
 }
 
 // protected keeps a name that must not change, and, where it is a link, what it leads to.
+// Outside of every write grant nothing can change it; an operator's entry still says what
+// may be granted inside it.
 func (o *insideLook) protected(path string, g *policy.Grant) {
-	if !o.writable(path) {
+	if isTable(g) && !o.writable(path) {
 		return
 	}
 	n := lookAt(path)

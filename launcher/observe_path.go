@@ -28,7 +28,7 @@ func openPath(path string) PathFact {
 	kind := st.Mode & unix.S_IFMT
 	return PathFact{
 		fd: fd, Target: target, Dir: kind == unix.S_IFDIR, Device: kind == unix.S_IFCHR || kind == unix.S_IFBLK,
-		Dev: st.Dev, Ino: st.Ino,
+		Socket: kind == unix.S_IFSOCK, Dev: st.Dev, Ino: st.Ino,
 	}
 }
 

@@ -61,7 +61,7 @@ type Rule struct {
 // Plan is the decision: what the kernel will be told, and what each clause became. It
 // comes from the policy and the facts alone and holds no descriptor.
 type Plan struct {
-	Isolation string // "landlock"
+	Isolation string // "landlock" or "namespaces"
 	Asked     string // "auto", "landlock" or "namespaces"
 	Sources   []policy.Source
 	Notes     []string
@@ -92,6 +92,14 @@ type Plan struct {
 	Relay       [3]bool
 	HomeKind    string
 	GitConfig   []byte
+
+	Fallback *Attempt // with isolation landlock: the start in namespaces that was tried before
+
+	// With isolation namespaces.
+	Mounts     []Mount // the program's file system, in order
+	OwnNetwork bool    // a network namespace, with a loopback device and nothing else
+	Watch      []Watch // names that the program must not leave behind
+	regions    []region
 }
 
 // Limit is one setrlimit(2) of the program.
@@ -109,20 +117,29 @@ type planner struct {
 	nestedAt []int           // indexes of Facts.Wants that nest looked at
 	nestedAs []policy.Nested // what it found, one each
 	dropped  []string        // by index of Facts.Wants: why a grant has no effect
+	inside   bool            // isolation namespaces
 }
 
 // NewPlan decides what every entry of p becomes with the given facts. It is pure. A plan
 // with a Refusal is complete all the same, so that check can show all of it.
-func NewPlan(p *policy.Policy, f *Facts) *Plan {
+func NewPlan(p *policy.Policy, f *Facts) *Plan { return newPlan(p, f, false) }
+
+// newPlan decides for isolation landlock, or inside for namespaces; the facts then have
+// to have what [Facts.Inside] holds.
+func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 	pl := &Plan{
 		Isolation: "landlock", Asked: "auto", Sources: p.Sources, Notes: slices.Clone(p.Notes),
 		Command: f.Command, File: f.File, Identity: f.Identity, Bounding: f.SetPCap, Terminal: f.Terminal,
 		Relay: f.ReadBack, HomeKind: f.Home.Kind, GitConfig: f.GitConfig,
 		Umask: f.Umask | 0o022,
 	}
-	d := &planner{pol: p, facts: f, plan: pl}
+	d := &planner{pol: p, facts: f, plan: pl, inside: inside}
 	d.isolation()
-	d.files()
+	if inside {
+		d.filesInside()
+	} else {
+		d.files()
+	}
 	d.network()
 	d.sharing()
 	d.processLimits()
@@ -193,6 +210,10 @@ func worst(a, b State) State { return max(a, b) }
 func (d *planner) isolation() {
 	if d.pol.Sandbox.Isolation.Set {
 		d.plan.Asked = d.pol.Sandbox.Isolation.V
+	}
+	if d.inside {
+		d.plan.Isolation, d.plan.Seccomp.Namespaces = "namespaces", true
+		return
 	}
 	if d.plan.Asked == "namespaces" {
 		d.refuse(&Refusal{

@@ -132,20 +132,24 @@ func (d *planner) critical(c *Clause, e *Entry, w *Want, p *PathFact) {
 // rule turns a looked-at grant into a Landlock rule.
 func (d *planner) rule(i int) {
 	w, p := &d.facts.Wants[i], &d.facts.Paths[i]
-	if p.Err != nil || !w.Right.Grants() {
+	if p.Err != nil || !w.Right.Grants() || d.inside && d.ruledInside(i) {
 		return
 	}
-	right := landlock.Read
-	switch w.Right {
+	d.plan.Rules = append(d.plan.Rules, Rule{Path: i, Right: rightOf(w.Right), Device: w.Device})
+}
+
+// rightOf is a right of the policy in Landlock's words.
+func rightOf(r policy.Right) landlock.Right {
+	switch r {
 	case policy.RightExec:
-		right = landlock.Exec
+		return landlock.Exec
 	case policy.RightWrite:
-		right = landlock.Write
+		return landlock.Write
 	case policy.RightWriteExec:
-		right = landlock.WriteExec
+		return landlock.WriteExec
 	case policy.RightRead, policy.RightNone, policy.RightProtect, policy.RightDeny:
 	}
-	d.plan.Rules = append(d.plan.Rules, Rule{Path: i, Right: right, Device: w.Device})
+	return landlock.Read
 }
 
 // carve decides a protect or deny entry. Landlock only adds rights: outside of every
@@ -190,6 +194,9 @@ func (d *planner) grantOver(place string, writesOnly bool) string {
 // landlockFiles asks package landlock what the kernel holds of the file rights.
 func (d *planner) landlockFiles(c *Clause) {
 	d.plan.Landlock.ResolveUnixElsewhere = true // socket(AF_UNIX) is refused below ABI 9
+	if d.inside {
+		d.plan.Landlock.Degraded |= landlock.Set(landlock.Truncate)
+	}
 	if d.facts.LandlockErr != nil {
 		c.State, c.Requirement, c.mistaken = StateRefused, d.facts.LandlockErr.Error(), true // nothing would be held
 		c.Route = "boot a kernel with Landlock (Linux 5.13, lsm=landlock,…); brainbox probe says what is there"
@@ -212,6 +219,8 @@ func (d *planner) landlockFiles(c *Clause) {
 		e := Entry{Value: l.Feature.String(), Source: -1, State: fromLandlock(l.State), Note: l.Note}
 		switch {
 		case e.State == StateEnforced:
+		case l.Feature == landlock.Truncate && d.inside:
+			e.State, e.Note = StateEnforced, "held by read-only mounts"
 		case l.Feature == landlock.IoctlDev && !devices:
 			e.State, e.Note = StateEnforced, "no device is granted but those that are always there"
 		default:

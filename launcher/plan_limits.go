@@ -15,7 +15,9 @@ const defaultKillAfter = 5 * time.Second
 func (d *planner) processLimits() {
 	p := &d.pol.Process
 	d.plan.Cgroup = map[string]string{}
-	if p.Pids.Set {
+	if p.Pids.Set && d.inside && d.countedUser() {
+		d.pidsInside()
+	} else if p.Pids.Set {
 		d.controller("pids", "pids", "pids.max", strconv.FormatInt(p.Pids.V, 10), p.Pids.Source)
 	} else {
 		d.add(Clause{Name: "pids"})

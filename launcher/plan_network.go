@@ -15,7 +15,14 @@ func (d *planner) network() {
 	mode := n.Mode.V
 	c.Entries = []Entry{{Value: mode.String(), State: StateEnforced, Source: sourceOf(n.Mode.Set, n.Mode.Source)}}
 	switch mode {
-	case policy.NetNone:
+	case policy.NetNone, policy.NetProxy:
+		if d.inside {
+			d.ownNetwork(&c)
+			break
+		}
+		if mode == policy.NetProxy {
+			break // the clause hosts refuses
+		}
 		c.Route = "--net ports or --net host; --isolation namespaces, for a loopback of the program's own"
 		// seccomp refuses the sockets themselves; Landlock's TCP rules are the second
 		// layer where the kernel has them.
@@ -30,12 +37,22 @@ func (d *planner) network() {
 		d.plan.Seccomp.Network = seccomp.NetHost
 		c.State, c.Mechanism = StateOpen, ""
 		c.Entries[0].State, c.Entries[0].Note = StateOpen, "the host's network, as asked"
-	case policy.NetProxy:
-		// The clause hosts refuses.
 	}
 	d.add(c)
 	d.hosts(mode)
+	if d.inside {
+		d.unixInside()
+		return
+	}
 	d.unixSockets()
+}
+
+// ownNetwork decides mode "none" in a network namespace: a loopback device of the
+// program's own and nothing that leads out. Landlock leaves TCP alone, or a program could
+// not talk to itself; seccomp still refuses the families that no namespace holds.
+func (d *planner) ownNetwork(c *Clause) {
+	d.plan.OwnNetwork, d.plan.Landlock.OpenTCP = true, true
+	c.Mechanism = "network namespace, seccomp"
 }
 
 // ports decides mode "ports": TCP by port, names by the host's resolver if asked.
@@ -86,6 +103,9 @@ func (d *planner) hosts(mode policy.NetworkMode) {
 	c := Clause{
 		Name: "hosts", Requirement: "a network namespace, which isolation landlock has not",
 		Route: "--isolation namespaces, or --net ports --connect-tcp 443 for every host on that port",
+	}
+	if d.inside {
+		c.Requirement, c.Route = "a proxy, which this version has not", "--net ports --connect-tcp 443 for every host on that port"
 	}
 	for _, h := range d.pol.Network.AllowHosts {
 		value := h.V.Name

@@ -59,7 +59,7 @@ func (d *planner) withoutDefaultFilter(what string) {
 				continue
 			}
 		case "unix":
-			if d.plan.Seccomp.UnixSockets { // Landlock holds it
+			if d.plan.Seccomp.UnixSockets || d.inside { // Landlock holds it, or what is mounted
 				continue
 			}
 		case "ipc":

@@ -7,6 +7,10 @@ import (
 // sharing decides what the program shares with the host's other processes: ipc,
 // shared_memory, processes and tree.
 func (d *planner) sharing() {
+	if d.inside {
+		d.sharingInside()
+		return
+	}
 	d.ipc()
 	shm := Clause{Name: "shared_memory", State: StateEnforced, Mechanism: d.facts.Landlock.Mechanism()}
 	if d.facts.LandlockErr != nil {
