@@ -89,10 +89,11 @@ type ScanFact struct {
 
 // RepoFact is a repository in a write grant, as it was before the run.
 type RepoFact struct {
-	Path    string // of its .git
-	Entry   policy.Grant
-	Modules []string // the git directories of its submodules
-	Configs []ConfigFact
+	Path       string // of its .git
+	Entry      policy.Grant
+	ModuleDirs []string // where the git directories of submodules are, or would be
+	Modules    []string // those that there are
+	Configs    []ConfigFact
 }
 
 // ConfigFact is one configuration file of a repository.

@@ -30,6 +30,17 @@ func (f *Facts) observeInside(p *policy.Policy) {
 	o.folders()
 }
 
+// observeTop looks only at the names of the protect table and of the repository in the
+// checkout itself: what isolation landlock needs to know to report what a run has made.
+// One folder is read, and no tree is scanned.
+func (f *Facts) observeTop(p *policy.Policy) {
+	o := &insideLook{f: f, in: &InsideFact{}, pol: p, parents: parents{}, gitDirs: map[string]bool{}, top: true}
+	f.Inside = o.in
+	o.findRoots()
+	o.scan()
+	o.names()
+}
+
 // insideLook is one such look.
 type insideLook struct {
 	f       *Facts
@@ -42,6 +53,7 @@ type insideLook struct {
 	found   []foundGit
 	gitDirs map[string]bool // looked at
 	hooks   []string        // core.hooksPath of the caller's own configuration
+	top     bool            // only the checkout's own names
 }
 
 // scanRoot is a granted tree that is scanned. Those that may be written come first.

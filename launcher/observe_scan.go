@@ -62,11 +62,11 @@ func (o *insideLook) scan() {
 	table := o.tablePaths()
 	left := namescan.DefaultMax
 	for _, r := range o.roots {
-		if r.git {
-			continue // names() takes it apart
+		if r.git || o.top && !r.writes {
+			continue // names() takes it apart; nothing is masked there
 		}
 		fact := ScanFact{Path: r.path, Writes: r.writes, Want: r.want}
-		opts := namescan.Options{Max: left}
+		opts := namescan.Options{Max: left, Flat: o.top}
 		for _, path := range table {
 			if r.writes && path != r.path && policy.Below(path, r.path) {
 				opts.Names = append(opts.Names, relative(path, r.path))

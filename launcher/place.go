@@ -187,9 +187,14 @@ const maxSmall = 8 << 20
 // readSmall reads a small file; "" if it cannot, or if it is too large or no regular
 // file: in a hostile checkout a name may lead to a FIFO.
 func readSmall(path string) string {
-	b, err := sys.ReadFile(path, maxSmall)
+	text, err := readSmallErr(path)
 	if err != nil {
 		return ""
 	}
-	return string(b)
+	return text
+}
+
+func readSmallErr(path string) (string, error) {
+	b, err := sys.ReadFile(path, maxSmall)
+	return string(b), err
 }

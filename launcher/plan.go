@@ -98,8 +98,10 @@ type Plan struct {
 	// With isolation namespaces.
 	Mounts     []Mount // the program's file system, in order
 	OwnNetwork bool    // a network namespace, with a loopback device and nothing else
-	Watch      []Watch // names that the program must not leave behind
 	regions    []region
+
+	Watch       []Watch // names that the program must not leave behind
+	KeepCreated bool    // they stay where they are, and are reported
 }
 
 // Limit is one setrlimit(2) of the program.
@@ -131,7 +133,7 @@ func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 		Isolation: "landlock", Asked: "auto", Sources: p.Sources, Notes: slices.Clone(p.Notes),
 		Command: f.Command, File: f.File, Identity: f.Identity, Bounding: f.SetPCap, Terminal: f.Terminal,
 		Relay: f.ReadBack, HomeKind: f.Home.Kind, GitConfig: f.GitConfig,
-		Umask: f.Umask | 0o022,
+		Umask: f.Umask | 0o022, KeepCreated: p.Sandbox.KeepCreated.V,
 	}
 	d := &planner{pol: p, facts: f, plan: pl, inside: inside}
 	d.isolation()
@@ -139,6 +141,7 @@ func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 		d.filesInside()
 	} else {
 		d.files()
+		d.watchOutside()
 	}
 	d.network()
 	d.sharing()

@@ -102,6 +102,7 @@ func (o *insideLook) gitDir(repo *RepoFact, dir string) (common string) {
 	o.part(repo, dir, "info/attributes", has(kinds, "info"))
 	o.below(repo, dir, "worktrees", kinds)
 	o.below(repo, dir, "modules", kinds)
+	repo.ModuleDirs = append(repo.ModuleDirs, filepath.Join(dir, "modules"))
 	if has(kinds, "commondir") {
 		if c := commonOf(dir); c != dir {
 			common = o.gitDir(repo, c)
@@ -153,7 +154,7 @@ func flat(dir string) (res namescan.Result, fd int, err error) {
 func (o *insideLook) part(repo *RepoFact, dir, name string, exists bool) {
 	path := filepath.Join(dir, name)
 	if name == "config" || name == "config.worktree" {
-		vars, ok := gitVars(readSmall(path))
+		vars, ok := readConfig(path)
 		repo.Configs = append(repo.Configs, ConfigFact{Path: path, Vars: vars, OK: ok})
 		if name == "config" && o.pol.Sandbox.GitConfig.V {
 			return
@@ -178,7 +179,10 @@ func (o *insideLook) below(repo *RepoFact, dir, name string, kinds map[string]na
 		return
 	}
 	if name == "modules" {
-		o.modules(repo, at, 0)
+		for _, module := range modulesBelow(at, 0) {
+			repo.Modules = append(repo.Modules, module)
+			o.gitDir(repo, module)
+		}
 		return
 	}
 	res, fd, err := flat(at)
@@ -201,24 +205,26 @@ func (o *insideLook) below(repo *RepoFact, dir, name string, kinds map[string]na
 	}
 }
 
-// modules takes the git directories of submodules apart: their names may have slashes.
-func (o *insideLook) modules(repo *RepoFact, at string, depth int) {
+// modulesBelow finds the git directories of submodules: their names may have slashes. What
+// is inside one is not looked at.
+func modulesBelow(at string, depth int) []string {
 	res, fd, err := flat(at)
-	if err != nil || depth > maxModuleDepth {
-		return
+	if err != nil {
+		return nil
 	}
 	unix.Close(fd)
+	var list []string
 	for _, n := range res.Names {
 		path := filepath.Join(at, n.Path)
 		switch {
 		case n.Kind != namescan.Folder:
 		case isGitDir(path):
-			repo.Modules = append(repo.Modules, path)
-			o.gitDir(repo, path)
-		default:
-			o.modules(repo, path, depth+1)
+			list = append(list, path)
+		case depth < maxModuleDepth:
+			list = append(list, modulesBelow(path, depth+1)...)
 		}
 	}
+	return list
 }
 
 // maxModuleDepth bounds the slashes in the name of a submodule.

@@ -26,3 +26,17 @@ func (d *planner) watched(n *NameFact) Watch {
 	}
 	return w
 }
+
+// watchOutside has the absent names watched in isolation landlock, where the facts have
+// them: nothing keeps the program from making them there, but it does not leave them behind.
+func (d *planner) watchOutside() {
+	if d.facts.Inside == nil {
+		return
+	}
+	for i := range d.facts.Inside.Names {
+		n := &d.facts.Inside.Names[i]
+		if n.Kind == NameAbsent && n.Err == nil && d.grantOver(n.Path, true) != "" {
+			d.plan.Watch = append(d.plan.Watch, d.watched(n))
+		}
+	}
+}
