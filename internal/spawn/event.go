@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,14 +63,26 @@ func (i *Init) Event() (Event, error) {
 	return Event{Code: m.a, Status: m.b}, nil
 }
 
+// News reports whether Event has something to return, and waits for it no longer than
+// patience.
+func (i *Init) News(patience time.Duration) bool { return readable(i.sock, patience) }
+
 // End kills the init, and by that everything in its namespaces, and waits until all of it
 // has gone. A second call does nothing. It returns early if somebody else has waited for
 // the init.
-func (i *Init) End() {
+func (i *Init) End() { i.EndWithin(-1) }
+
+// EndWithin is End, but waits no longer than patience, if that is not negative. It reports
+// whether all has gone; if not, it may be called again. Only a process in an
+// uninterruptible sleep lasts longer than its SIGKILL.
+func (i *Init) EndWithin(patience time.Duration) bool {
 	if i.PID == 0 {
-		return
+		return true
 	}
 	_ = unix.PidfdSendSignal(i.PidFD, unix.SIGKILL, nil, 0)
+	if patience >= 0 && !readable(i.PidFD, patience) {
+		return false
+	}
 	for {
 		if _, err := unix.Wait4(i.PID, nil, 0, nil); !errors.Is(err, unix.EINTR) {
 			break
@@ -78,4 +91,18 @@ func (i *Init) End() {
 	unix.Close(i.PidFD)
 	unix.Close(i.sock)
 	*i = Init{PidFD: -1, sock: -1}
+	return true
+}
+
+// readable waits until fd is: a pidfd is when its process can be waited for
+// (pidfd_open(2), Linux 5.3).
+func readable(fd int, patience time.Duration) bool {
+	deadline := time.Now().Add(patience)
+	for {
+		left := max(0, time.Until(deadline))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int((left+time.Millisecond-1)/time.Millisecond))
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && n == 1
+		}
+	}
 }

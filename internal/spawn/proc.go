@@ -14,7 +14,7 @@ import (
 // away (user_namespaces(7)).
 func writeMaps(pid int, n *Namespaces, in *injection) error {
 	own := func(m []IDMap, id int) string {
-		if m == nil {
+		if len(m) == 0 {
 			m = []IDMap{{uint32(id), uint32(id), 1}}
 		}
 		var b strings.Builder
