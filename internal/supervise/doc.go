@@ -9,6 +9,10 @@
 //
 // # Limits
 //
+// A program in namespaces of its own (spawn.Namespaces) has an init, which is this process's
+// child in its stead: it tells of stops and of the end, and its own end is that of the tree.
+// What follows is about a program without.
+//
 // Without a cgroup the tree is ended by walking it: the supervisor is a subreaper, so
 // that no descendant can leave, but a program that forks faster than it is killed
 // takes several passes. If the supervisor itself is ended by SIGKILL, the program dies

@@ -36,6 +36,7 @@ type spec struct {
 	Sanitize    bool
 	Terminal    bool
 	Session     bool
+	Inside      bool   // in namespaces of its own, in which all of the host's files are
 	Announce    bool   // print "started" when Run says so
 	Blind       bool   // the kernel shows no list of children
 	Ghost       int    // a process that is listed and cannot be ended
@@ -126,6 +127,13 @@ func (s spec) run() (*Result, error) {
 		},
 		Terminal: s.Terminal, Timeout: s.Timeout, KillAfter: s.KillAfter,
 		OutputLimit: s.OutputLimit, Relay: s.Relay, Sanitize: s.Sanitize,
+	}
+	if s.Inside {
+		n, err := everywhere()
+		if err != nil {
+			return nil, err
+		}
+		job.Spawn.Namespaces = n
 	}
 	if s.Cgroup != "" {
 		fd, err := unix.Open(s.Cgroup, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -72,11 +72,17 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 	started(child.PID)
 	r.limitTime()
 
-	r.waitLeader()
-	r.disarm()
 	res := &Result{}
-	r.reapLeader(res)
-	res.Survivors = r.endTree()
+	if child.Init != nil {
+		r.waitInside(res)
+		r.disarm()
+		res.Survivors = r.endInside()
+	} else {
+		r.waitLeader()
+		r.disarm()
+		r.reapLeader(res)
+		res.Survivors = r.endTree()
+	}
 	res.PeakRSS = peakRSS()
 	r.finishRelays(len(res.Survivors) > 0)
 	r.term.restore()

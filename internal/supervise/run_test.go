@@ -30,12 +30,12 @@ func TestExitStatus(t *testing.T) {
 		{"kill -INT $$", 128 + 2, -1, unix.SIGINT},
 		{"kill -STOP $$ & wait; exit 3", 3, 3, 0}, // stopped, and continued by what follows
 	} {
-		t.Run(c.script, func(t *testing.T) {
+		both(t, func(t *testing.T, inside bool) {
 			script := c.script
 			if strings.Contains(script, "STOP") {
 				script = `(while ! grep -q "^State:.T" /proc/$$/status; do :; done; kill -CONT $$) & kill -STOP $$; exit 3`
 			}
-			o, _ := supervise(t, spec{Script: script, Session: true})
+			o, _ := supervise(t, spec{Script: script, Session: true, Inside: inside})
 			if o.Status != c.status || o.Code != c.code || o.Signal != c.signal || o.TimedOut || o.Truncated {
 				t.Errorf("%+v, want status %d, code %d, signal %d", o, c.status, c.code, c.signal)
 			}
@@ -46,12 +46,16 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-func TestTimeoutSendsTermThenKill(t *testing.T) {
+func TestTimeoutSendsTermThenKill(t *testing.T) { both(t, timeoutSendsTermThenKill) }
+
+func timeoutSendsTermThenKill(t *testing.T, inside bool) {
 	dir := t.TempDir()
-	s := spec{Timeout: 200 * time.Millisecond, KillAfter: 300 * time.Millisecond, Args: []string{dir}}
+	s := spec{Inside: inside, Timeout: 200 * time.Millisecond, KillAfter: 300 * time.Millisecond, Args: []string{dir}}
 	s.Script = `trap 'echo term >>"$1/log"' TERM; sleep 1000 & echo $! >"$1/pids"; while :; do wait; done`
 	o, _ := supervise(t, s)
-	gone(t, pids(t, dir+"/pids", 1))
+	if !inside { // where they are other numbers
+		gone(t, pids(t, dir+"/pids", 1))
+	}
 	if o.Status != 124 || !o.TimedOut || o.Signal != unix.SIGKILL || o.Duration < s.Timeout+s.KillAfter {
 		t.Errorf("%+v, want 124 by SIGKILL after %v", o, s.Timeout+s.KillAfter)
 	}
@@ -74,9 +78,11 @@ func TestTimeoutSendsTermThenKill(t *testing.T) {
 	}
 }
 
-func TestOutputLimit(t *testing.T) {
+func TestOutputLimit(t *testing.T) { both(t, outputLimit) }
+
+func outputLimit(t *testing.T, inside bool) {
 	const limit = 100_000
-	s := spec{OutputLimit: limit, KillAfter: time.Hour, Script: `yes 0123456789`}
+	s := spec{Inside: inside, OutputLimit: limit, KillAfter: time.Hour, Script: `yes 0123456789`}
 	o, out := supervise(t, s)
 	if !strings.HasSuffix(out, truncatedMark) || len(out) != limit+len(truncatedMark) {
 		t.Errorf("%d bytes of output, ending in %q", len(out), out[max(0, len(out)-80):])
@@ -167,9 +173,13 @@ func TestAClosedOutputEndsTheProgram(t *testing.T) {
 }
 
 func TestSignalsAreForwardedOnce(t *testing.T) {
+	both(t, signalsAreForwardedOnce)
+}
+
+func signalsAreForwardedOnce(t *testing.T, inside bool) {
 	signals := []syscall.Signal{unix.SIGUSR1, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH, unix.SIGUSR1}
 	for _, session := range []bool{true, false} {
-		r := start(t, spec{Session: session, Announce: true, Script: counter, Args: []string{exe(t), strconv.Itoa(len(signals))}})
+		r := start(t, spec{Inside: inside, Session: session, Announce: true, Script: counter, Args: []string{exe(t), strconv.Itoa(len(signals))}})
 		if got := []string{r.line(), r.line()}; !slices.Contains(got, "ready") || !slices.Contains(got, "started") {
 			t.Fatalf("output %q", got)
 		}

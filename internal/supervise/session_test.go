@@ -22,7 +22,7 @@ import (
 
 // shellEnv makes the test binary a shell that does job control for one supervisor: it
 // says what wait4 told it on descriptor 3, and continues its job when it is told "fg" or
-// "bg" on descriptor 4.
+// "bg" on descriptor 4, or only its leader.
 const shellEnv = "SUPERVISE_TEST_SHELL"
 
 func shell() int {
@@ -73,10 +73,14 @@ func shell() int {
 		if !orders.Scan() {
 			return 96
 		}
-		if orders.Text() == "fg" {
+		to := -pgid
+		switch orders.Text() {
+		case "fg":
 			_ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, pgid)
+		case "only the supervisor":
+			to = pgid
 		}
-		_ = unix.Kill(-pgid, unix.SIGCONT)
+		_ = unix.Kill(to, unix.SIGCONT)
 	}
 }
 

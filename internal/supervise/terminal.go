@@ -103,9 +103,7 @@ func (t *terminal) stopWithChild(child *spawn.Child) {
 			_ = unix.IoctlSetTermios(t.fd, unix.TCSETSW, attrs)
 		}
 	})
-	// Any news since its stop, which was consumed: it went on, or went on and stopped again.
-	var info siginfo
-	if waitid(unix.P_PID, child.PID, &info, unix.WCONTINUED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT) != nil || info.pid == 0 {
+	if !goesOn(child) {
 		_ = unix.PidfdSendSignal(child.PidFD, unix.SIGCONT, nil, 0)
 	}
 }

@@ -88,7 +88,10 @@ func cgroupDir(t *testing.T) string {
 // A chain forks itself and exits, for ever: its members' numbers are out of date as soon
 // as they are read.
 func TestAForkChainEnds(t *testing.T) {
-	for _, s := range []spec{{}, {Session: true}} {
+	for _, s := range []spec{{}, {Session: true}, {Session: true, Inside: true}} {
+		if s.Inside {
+			needs.Userns(t)
+		}
 		chain := filepath.Join(t.TempDir(), "chain")
 		write(t, chain, "#!/bin/sh\nsetsid \"$0\" &\n")
 		if err := os.Chmod(chain, 0o700); err != nil {
