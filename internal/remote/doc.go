@@ -5,8 +5,8 @@
 // descriptor 3 ([Start]); that process answers with [Serve]. The wire is that of
 // docs/interfaces.md, "Library and spawner": a greeting each way, then for each run the
 // SHA-256 and the bytes of the job, its descriptors by SCM_RIGHTS, and back the status
-// lines and the pidfd. The spawner opens no path that it is told. When the host's end
-// closes, the run ends.
+// lines and the pidfd. The spawner acts on no path that it is told, but for mounts, whose
+// paths have to lead to what the host holds. When the host's end closes, the run ends.
 //
 //	sp, err := remote.Start(brainboxFile)
 //	run, err := sp.Run(job)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"encoding/base64"
 	"errors"
 	"syscall"
 	"time"
@@ -29,6 +30,10 @@ func refusedEvent(err error) []byte {
 		v.Add("step", strictjson.Int(int64(e.Step)))
 		v.Add("call", strictjson.Text(e.Call))
 		v.Add("errno", strictjson.Int(int64(e.Errno)))
+		if e.Path != "" { // which need not be text
+			v.Add("mount", strictjson.Int(int64(e.Mount)))
+			v.Add("path", strictjson.Text(base64.StdEncoding.EncodeToString([]byte(e.Path))))
+		}
 	}
 	return strictjson.Append(nil, &v)
 }
@@ -61,6 +66,22 @@ type event struct {
 	result *supervise.Result
 }
 
+// stepError is the error of a start in another process.
+func stepError(f *strictjson.Fields) *spawn.Error {
+	e := &spawn.Error{
+		Step: spawn.Step(f.Int("step", 0, int64(spawn.StepReaper))), Call: f.String("call"),
+		Errno: syscall.Errno(f.Int("errno", 0, 4095)),
+	}
+	if f.Has("path") {
+		path, err := base64.StdEncoding.DecodeString(f.String("path"))
+		if err != nil {
+			f.Invalid("path", "not base64")
+		}
+		e.Mount, e.Path = int(f.Int("mount", 0, 1<<20)), string(path)
+	}
+	return e
+}
+
 func decodeEvent(data []byte) (event, error) {
 	v, err := strictjson.Decode(data, strictjson.Limits{})
 	if err != nil {
@@ -74,10 +95,7 @@ func decodeEvent(data []byte) (event, error) {
 	case "refused":
 		e.err = errors.New(f.String("message"))
 		if f.Has("step") {
-			e.err = &spawn.Error{
-				Step: spawn.Step(f.Int("step", 0, int64(spawn.StepExec))), Call: f.String("call"),
-				Errno: syscall.Errno(f.Int("errno", 0, 4095)),
-			}
+			e.err = stepError(f)
 		}
 	case "exited":
 		e.result = &supervise.Result{

@@ -125,11 +125,16 @@ func TestEventsKeepWhatHappened(t *testing.T) {
 	if diff := cmp.Diff(want, e.result); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	start := &spawn.Error{Step: spawn.StepLandlock, Call: "landlock_restrict_self", Errno: unix.EBADF}
-	e, err = decodeEvent(refusedEvent(start))
-	var got *spawn.Error
-	if err != nil || !errors.As(e.err, &got) || *got != *start {
-		t.Errorf("%v, %v; want %v", e.err, err, start)
+	for _, start := range []*spawn.Error{
+		{Step: spawn.StepLandlock, Call: "landlock_restrict_self", Errno: unix.EBADF},
+		{Step: spawn.StepMount, Call: "statx", Errno: unix.ESTALE, Mount: 7, Path: "/a\xff"},
+		{Step: spawn.StepReaper, Call: "close", Errno: unix.EBADF},
+	} {
+		e, err = decodeEvent(refusedEvent(start))
+		var got *spawn.Error
+		if err != nil || !errors.As(e.err, &got) || *got != *start {
+			t.Errorf("%v, %v; want %v", e.err, err, start)
+		}
 	}
 }
 

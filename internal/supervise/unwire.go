@@ -29,7 +29,7 @@ func Decode(text []byte, fds []int) (*Job, error) {
 		return nil, err
 	}
 	f := strictjson.Bind(v, "path", "argv", "env", "filter", "unconfined", "umask", "limits", "identity", "groups",
-		"bounding", "probes", "timeout", "kill_after", "output_limit", "relay", "sanitize", "ruleset", "dir", "cgroup", "pass")
+		"bounding", "probes", "timeout", "kill_after", "output_limit", "relay", "sanitize", "ruleset", "dir", "cgroup", "pass", "namespaces")
 	j := &Job{
 		Timeout: time.Duration(f.Int("timeout", 0, 1<<62)), KillAfter: time.Duration(f.Int("kill_after", 0, 1<<62)),
 		OutputLimit: f.Int("output_limit", 0, 1<<62), Sanitize: f.Bool("sanitize"),
@@ -183,6 +183,7 @@ func (d *unwire) descriptors(r *spawn.Request, fds []int) error {
 		d.fail(err)
 		r.Pass = append(r.Pass, spawn.Pass{From: take(), To: to})
 	}
+	r.Namespaces = d.namespaces(take)
 	if len(fds) != 0 {
 		return fmt.Errorf("supervise: %d descriptors more than the job needs", len(fds))
 	}

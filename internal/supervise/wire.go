@@ -16,8 +16,8 @@ import (
 
 // Encode writes a job as canonical JSON, and lists the descriptors that belong to it in
 // the order in which [Decode] expects them: standard input, output and error, then those
-// of ruleset, directory and cgroup that the job has, then the passed ones. Strings that
-// need not be text are in base64.
+// of ruleset, directory and cgroup that the job has, then the passed ones, then those that
+// its mounts hold. Strings that need not be text are in base64.
 func (j *Job) Encode() (text []byte, fds []int) {
 	r := &j.Spawn
 	fds = append(fds, r.Stdio[:]...)
@@ -54,6 +54,9 @@ func (j *Job) Encode() (text []byte, fds []int) {
 		fds = append(fds, p.From)
 	}
 	v.Add("pass", strictjson.Array(pass...))
+	inside, held := namespacesJSON(r.Namespaces)
+	v.Add("namespaces", inside)
+	fds = append(fds, held...)
 	return strictjson.Append(nil, &v), fds
 }
 

@@ -22,6 +22,17 @@ func fullJob() *Job {
 			Probes:  []spawn.Probe{{Name: "x", Nr: 257, Args: [6]uintptr{^uintptr(99)}, Path: "/c", PathArg: 1, Errnos: []syscall.Errno{13, 2}}},
 			Ruleset: 13, Dir: 14, Cgroup: 15, Stdio: [3]int{10, 11, 12}, Pass: []spawn.Pass{{From: 16, To: 5}},
 			Session: true, DieWithParent: true,
+			Namespaces: &spawn.Namespaces{
+				Net: true, Loopback: true, Hostname: "room", Dir: "/w", UIDMap: []spawn.IDMap{{Inside: 0, Outside: 1, Count: 1<<32 - 1}},
+				GIDMap: []spawn.IDMap{{Inside: 1, Outside: 2, Count: 3}, {Inside: 4, Outside: 5, Count: 6}},
+				Mounts: []spawn.Mount{
+					{Kind: spawn.KindBind, Path: "/\xff", Source: "/s", Held: 17, Over: 18, Writable: true, Exec: true, Devices: true, Recursive: true, OneMount: true},
+					{Kind: spawn.KindFile, Path: "/f", Mode: 0o1777, Data: []byte{0, 0xfe}},
+					{Kind: spawn.KindGrant, Path: "/f", Access: ^uint64(0)},
+					{Kind: spawn.KindFS, Path: "/p", FSType: "proc", Options: []string{"subset=pid", "x"}},
+					{Kind: spawn.KindMask, Path: "/m", Held: 19},
+				},
+			},
 		},
 		Timeout: time.Second, KillAfter: 2 * time.Second, OutputLimit: 5, Relay: [3]bool{false, true, false}, Sanitize: true,
 	}
@@ -30,6 +41,7 @@ func fullJob() *Job {
 func TestJobsSurviveTheWire(t *testing.T) {
 	for _, want := range []*Job{
 		fullJob(),
+		{Spawn: spawn.Request{Path: "/x", Argv: []string{"x"}, Session: true, DieWithParent: true, Namespaces: &spawn.Namespaces{}}},
 		{Spawn: spawn.Request{Path: "/x", Argv: []string{"x"}, Stdio: [3]int{1, 2, 3}, Session: true, DieWithParent: true}},
 	} {
 		text, fds := want.Encode()
@@ -37,7 +49,7 @@ func TestJobsSurviveTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(spawn.Request{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(spawn.Request{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("a job changed on the wire (-sent +received):\n%s", diff)
 		}
 		again, _ := got.Encode()
@@ -62,7 +74,7 @@ func TestDecodeRefusesTheWrongNumberOfDescriptors(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	text, _ := fullJob().Encode()
-	f.Add(text, 7)
+	f.Add(text, 10)
 	f.Add([]byte(`{}`), 3)
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
 		fds := make([]int, max(0, min(n, 64)))
