@@ -198,11 +198,15 @@ func TestChangedConfigurationIsTold(t *testing.T) {
 		"nothing":       {func(string) error { return nil }, nil},
 		"another value": {func(f string) error { return os.WriteFile(f, []byte("[core]\n\thooksPath = b\n"), 0o600) }, []string{"config .git/config: core.hookspath"}},
 		"gone":          {os.Remove, []string{"config .git/config: core.hookspath"}},
-		"unreadable for git": {func(f string) error { return os.WriteFile(f, []byte("[core\n"), 0o600) },
-			[]string{"config .git/config: it cannot be read any more"}},
+		"unreadable for git": {
+			func(f string) error { return os.WriteFile(f, []byte("[core\n"), 0o600) },
+			[]string{"config .git/config: it cannot be read any more"},
+		},
 		"too long": {func(f string) error { return os.Truncate(f, maxSmall+1) }, []string{"config .git/config: it cannot be read any more"}},
-		"a FIFO": {func(f string) error { _ = os.Remove(f); return unix.Mkfifo(f, 0o600) },
-			[]string{"config .git/config: it cannot be read any more"}},
+		"a FIFO": {
+			func(f string) error { _ = os.Remove(f); return unix.Mkfifo(f, 0o600) },
+			[]string{"config .git/config: it cannot be read any more"},
+		},
 		"a key that says where it is from": {func(f string) error {
 			return os.WriteFile(f, []byte("[core]\n\thooksPath = a\n[filter \"x\\\"\x1b\"]\n\tclean = evil\n"), 0o600)
 		}, []string{"config .git/config: filter.x\"\x1b.clean"}},

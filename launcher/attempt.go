@@ -27,8 +27,9 @@ func (a Attempt) NotOffered() bool {
 	switch a.Errno {
 	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, unix.EUSERS:
 		return slices.Contains(notOffered(), a.Step)
+	default:
+		return false
 	}
-	return false
 }
 
 // String names the step and the errno.
@@ -74,7 +75,8 @@ func routeToNamespaces(a Attempt) string {
 	case a.Errno == unix.ENOSYS:
 		return "a kernel with user, mount, pid, ipc, uts and network namespaces"
 	case a.Step == "private mounts":
-		return "install the AppArmor profile contrib/apparmor/brainbox, or set kernel.apparmor_restrict_unprivileged_userns=0"
+		return "install the AppArmor profile contrib/apparmor/brainbox, " +
+			"or set kernel.apparmor_restrict_unprivileged_userns=0"
 	}
 	return "brainbox probe says who refuses user namespaces, and what allows them"
 }

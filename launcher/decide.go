@@ -39,9 +39,12 @@ func (p *Plan) allowsInside(right policy.Right, target string) (bool, *Entry) {
 	}
 	var best *Entry
 	for i := range p.Clauses {
+		if p.Clauses[i].Name != "files" {
+			continue
+		}
 		for j := range p.Clauses[i].Entries {
 			e := &p.Clauses[i].Entries[j]
-			if p.Clauses[i].Name != "files" || e.State == StateRefused || e.State == StateUnused || e.Target == "" || !policy.Below(target, e.Target) {
+			if e.State == StateRefused || e.State == StateUnused || e.Target == "" || !policy.Below(target, e.Target) {
 				continue
 			}
 			if covers(e.Right, right) && (best == nil || len(e.Target) > len(best.Target)) {

@@ -61,10 +61,12 @@ func (v *gitVar) executable() bool {
 	case "extensions":
 		return name == "worktreeconfig" // a second file counts
 	case "lfs":
-		return strings.HasPrefix(sub, "customtransfer.") || strings.HasPrefix(sub, "extension.") || name == "standalonetransferagent"
+		return strings.HasPrefix(sub, "customtransfer.") || strings.HasPrefix(sub, "extension.") ||
+			name == "standalonetransferagent"
 	}
 	return slices.ContainsFunc([]string{
-		"command", "cmd", "program", "driver", "helper", "hook", "hookspath", "editor", "pager", "askpass", "textconv", "tunnel",
+		"command", "cmd", "program", "driver", "helper", "hook", "hookspath", "editor", "pager", "askpass",
+		"textconv", "tunnel",
 	}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 

@@ -358,6 +358,32 @@ func TestAppliedLinks(t *testing.T) {
 	refused(t, "what is beside the links", func() error { _, err := os.Stat(base + "/store/other"); return err }(), unix.ENOENT)
 }
 
+// Every descriptor that a plan names holds what is at the place that it names: package
+// spawn refuses the start otherwise.
+func TestHeldDescriptorsAreWhatThePlanSays(t *testing.T) {
+	dir := checkout(t, ".git/HEAD: x", ".git/config: x", ".git/hooks/", "a/b/.git/config: x", ".npmrc -> rc", "rc: x", "s =", "secret/x: x", "v/x: x", "../run/db.sock =")
+	p, f := lookInside(t, dir, fmt.Sprintf("extends = [\"default\"]\n[filesystem]\nread = [\"./v\", \"/\"]\ndeny = [\"./secret\"]\n[network]\nunix = [%q]\n", filepath.Dir(dir)+"/run/db.sock"))
+	plan := newPlan(p, f, true)
+	seen := map[HeldIn]int{}
+	for _, m := range plan.Mounts {
+		if fd := f.held(m.Held); m.Held.In != HeldNone && m.Held.In < HeldHome {
+			seen[m.Held.In]++
+			var held, there unix.Stat_t
+			err := errors.Join(unix.Fstat(fd, &held), unix.Lstat(firstOf(m.Source, m.Path), &there))
+			if err != nil || held.Dev != there.Dev || held.Ino != there.Ino {
+				t.Errorf("%s: %v, %d:%d and %d:%d", showMounts([]Mount{m}), err, held.Dev, held.Ino, there.Dev, there.Ino)
+			}
+		} else if fd != 0 {
+			t.Errorf("%+v is held by the facts", m.Held)
+		}
+	}
+	for _, in := range []HeldIn{HeldPath, HeldName, HeldFolder, HeldSocket, HeldUnix, HeldSpread} {
+		if seen[in] == 0 {
+			t.Errorf("nothing of list %d is mounted", in)
+		}
+	}
+}
+
 // "/" itself can be granted: what the sandbox has of its own stays its own.
 func TestAppliedRoot(t *testing.T) {
 	dir, inside := applied(t, "[filesystem]\nread = [\"/\"]\nexec = [\"/usr\", \"/bin\", \"/lib\", \"/lib64\"]\nwrite = [\".\"]\n", "x: x", "../run-me/x: x")

@@ -60,8 +60,9 @@ func (m *mounter) grantRegion(here *region, i int, around *region) {
 
 // emit writes the steps down.
 func (m *mounter) emit() {
+	m.d.plan.regions = make(map[string]region, len(m.order))
 	m.walk(func(s *spot, around, here *region) {
-		m.d.plan.regions = append(m.d.plan.regions, *here)
+		m.d.plan.regions[s.path] = *here
 		switch {
 		case around.denied || around.hidden:
 			m.lost(s)
@@ -90,8 +91,9 @@ func (m *mounter) emit() {
 func (m *mounter) lost(s *spot) {
 	if s.private != HeldNone {
 		m.d.refuse(&Refusal{
-			Status: StatusRefused, Clause: "deny", Message: "the run's private folder " + quotePath(s.path) + " lies in a denied tree",
-			Hint: "deny a smaller part, or set TMPDIR to a folder outside of it",
+			Status: StatusRefused, Clause: "deny",
+			Message: "the run's private folder " + quotePath(s.path) + " lies in a denied tree",
+			Hint:    "deny a smaller part, or set TMPDIR to a folder outside of it",
 		})
 	}
 }
@@ -162,8 +164,8 @@ func (m *mounter) isFolder(s *spot) bool {
 // bind binds what a spot stands for from the host.
 func (m *mounter) bind(s *spot, here *region, over bool) {
 	b := Mount{
-		Kind: MountBind, Path: s.path, Source: s.path, Over: over, Writable: here.write, Exec: here.exec, Devices: here.devices,
-		Recursive: m.isFolder(s), Origin: -1,
+		Kind: MountBind, Path: s.path, Source: s.path, Over: over, Recursive: m.isFolder(s), Origin: -1,
+		Writable: here.write, Exec: here.exec, Devices: here.devices,
 	}
 	switch {
 	case s.private != HeldNone:
@@ -195,7 +197,8 @@ func (m *mounter) within(s *spot, around, here *region) {
 		return
 	}
 	self := Mount{
-		Kind: MountSelf, Path: s.path, Writable: here.write, Exec: here.exec, Devices: here.devices, Recursive: true, Origin: -1, Clause: "protect",
+		Kind: MountSelf, Path: s.path, Recursive: true, Clause: "protect", Origin: -1,
+		Writable: here.write, Exec: here.exec, Devices: here.devices,
 	}
 	switch {
 	case len(s.names) > 0:
@@ -224,12 +227,14 @@ func (m *mounter) mask(s *spot) {
 		mode = 0o555
 	}
 	m.mounts = append(m.mounts, Mount{
-		Kind: MountMask, Path: s.path, Held: Held{HeldName, i}, Mode: mode, Clause: "deny", Value: n.Entry.Text, Origin: n.Entry.Source,
+		Kind: MountMask, Path: s.path, Held: Held{HeldName, i}, Mode: mode,
+		Clause: "deny", Value: n.Entry.Text, Origin: n.Entry.Source,
 	})
 }
 
 func (m *mounter) maskSocket(s *spot) {
 	m.mounts = append(m.mounts, Mount{
-		Kind: MountMask, Path: s.path, Held: Held{HeldSocket, s.socket}, Mode: 0o444, Clause: "unix", Value: filepath.Base(s.path), Origin: -1,
+		Kind: MountMask, Path: s.path, Held: Held{HeldSocket, s.socket}, Mode: 0o444,
+		Clause: "unix", Value: filepath.Base(s.path), Origin: -1,
 	})
 }

@@ -34,8 +34,10 @@ func mountCases() []mountCase {
 			"/nix/store/sys/", "/home/u/co/", "/proc/", "/dev/null",
 		}}},
 		{"nothing-but-a-checkout", "[filesystem]\nwrite = [\".\"]\n", tree()},
-		{"protect-and-deny", "[filesystem]\nexec = [\"/usr\"]\nwrite = [\".\"]\nprotect = [\"./a/b/keep\", \"./top\", \"./later\"]\ndeny = [\"./x/y/secret\", \"./x/key\", \"./none\", \"/usr/private\", \"/srv/a\"]\n",
-			tree("/home/u/co/a/b/keep/", "/home/u/co/top", "/home/u/co/x/y/secret/", "/home/u/co/x/key", "/usr/private/")},
+		{
+			"protect-and-deny", "[filesystem]\nexec = [\"/usr\"]\nwrite = [\".\"]\nprotect = [\"./a/b/keep\", \"./top\", \"./later\"]\ndeny = [\"./x/y/secret\", \"./x/key\", \"./none\", \"/usr/private\", \"/srv/a\"]\n",
+			tree("/home/u/co/a/b/keep/", "/home/u/co/top", "/home/u/co/x/y/secret/", "/home/u/co/x/key", "/usr/private/"),
+		},
 		{"below-tmp", "[filesystem]\nexec = [\"/usr\"]\nwrite_exec = [\"/tmp/work\"]\nread = [\"/tmp/in.txt\"]\n", tree("/tmp/work/", "/tmp/in.txt")},
 		{"tmp-granted", "[filesystem]\nread = [\"/tmp\", \"/run\"]\nwrite = [\".\"]\n", with(tree(), func(f *Facts) { f.RunDir = "/var/tmp/brainbox-1000/0123456789abcdef" })},
 		{"sockets", "[filesystem]\nwrite = [\".\"]\nread = [\"/srv/a\", \"/srv/a/b/x.sock\"]\n[network]\nunix = [\"/run/db.sock\", \"./mine.sock\", \"/link/docker.sock\"]\n", world{
@@ -54,10 +56,14 @@ func mountCases() []mountCase {
 		{"all-of-dev", "[filesystem]\nread = [\"/dev\"]\n", tree("/dev/kvm", "/dev/dri/card0", "/dev/log -> /run/log")},
 		{"etc-granted", own + "[filesystem]\nread = [\"/etc\"]\n[network]\nmode = \"host\"\n", tree()},
 		{"host-network", own + "[network]\nmode = \"host\"\n", tree()},
-		{"wider-inside", "[filesystem]\nread = [\"/srv\"]\nexec = [\"/srv/a/bin\"]\nwrite = [\"/srv/a/out\"]\nwrite_exec = [\"/srv/a/out/bin\"]\n",
-			tree("/srv/a/bin/", "/srv/a/out/bin/")},
-		{"narrower-inside", "[filesystem]\nwrite_exec = [\"/data\"]\nwrite = [\"/data/a/noexec\"]\nread = [\"/data/a/b/c\"]\nexec = [\"/data/tools\"]\n",
-			tree("/data/a/noexec/", "/data/a/b/c/", "/data/tools/")},
+		{
+			"wider-inside", "[filesystem]\nread = [\"/srv\"]\nexec = [\"/srv/a/bin\"]\nwrite = [\"/srv/a/out\"]\nwrite_exec = [\"/srv/a/out/bin\"]\n",
+			tree("/srv/a/bin/", "/srv/a/out/bin/"),
+		},
+		{
+			"narrower-inside", "[filesystem]\nwrite_exec = [\"/data\"]\nwrite = [\"/data/a/noexec\"]\nread = [\"/data/a/b/c\"]\nexec = [\"/data/tools\"]\n",
+			tree("/data/a/noexec/", "/data/a/b/c/", "/data/tools/"),
+		},
 		{"kept-home", own + "[sandbox]\nhome = \"keep\"\n", tree()},
 		{"tmpdir-elsewhere", own, with(tree(), func(f *Facts) {
 			f.RunDir, f.GitConfig = "/var/scratch/brainbox-1000/0123456789abcdef", []byte("[user]\n")

@@ -22,15 +22,17 @@ func (m *mounter) ownPlaces() {
 	m.right("/proc", landlock.Read, false)
 	m.at("/dev").own = ownFolder
 	m.devices()
-	m.fs("/dev/pts", ownForeign, Mount{FSType: "devpts", Options: []string{"newinstance", "ptmxmode=0666", "mode=0620"}, Writable: true, Devices: true})
+	m.fs("/dev/pts", ownForeign, Mount{
+		FSType: "devpts", Options: []string{"newinstance", "ptmxmode=0666", "mode=0620"}, Writable: true, Devices: true,
+	})
 	m.right("/dev/pts", landlock.Write, true)
 	m.fs(sharedMemory, ownFolder, Mount{FSType: "tmpfs", Options: strings.Fields(shmOptions), Writable: true})
 	m.fs("/tmp", ownFolder, Mount{FSType: "tmpfs", Options: strings.Fields(tmpOptions), Writable: true, Exec: true})
 	m.at("/run").own = ownFolder
 	m.grants = append(m.grants, Mount{Kind: MountGrant, Path: "/", List: true, Origin: -1})
 	for i := range m.f.Wants {
-		if w, p := &m.f.Wants[i], &m.f.Paths[i]; p.Err == nil && isOwn(p.Target) && p.Target != "/proc" && w.Right.Grants() && !w.Always && m.d.dropped[i] == "" {
-			m.right("/", rightOf(w.Right), w.Device) // of a granted "/" or "/dev" only parts are mounted
+		if at := m.f.Paths[i].Target; m.d.counts(i) && (at == "/" || at == "/dev") {
+			m.right("/", rightOf(m.f.Wants[i].Right), false) // only parts of it are mounted
 		}
 	}
 }
@@ -66,11 +68,15 @@ func (m *mounter) devices() {
 		s.own = ownFile
 		s.make = []Mount{
 			{Kind: MountFile, Path: path, Mode: 0o444, Origin: -1},
-			{Kind: MountBind, Path: path, Source: p.Target, Held: Held{HeldPath, i}, Writable: true, Devices: true, Value: w.Text, Origin: -1},
+			{
+				Kind: MountBind, Path: path, Source: p.Target, Held: Held{HeldPath, i}, Writable: true, Devices: true,
+				Value: w.Text, Origin: -1,
+			},
 		}
 	}
 	for name, text := range map[string]string{
-		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+		"ptmx": "pts/ptmx",
 	} {
 		m.at("/dev/" + name).link = text
 	}
@@ -118,7 +124,10 @@ func (m *mounter) file(i int) {
 func (d *planner) operatorGrants(path string) bool {
 	for i := range d.facts.Wants {
 		w, p := &d.facts.Wants[i], &d.facts.Paths[i]
-		if p.Err == nil && !w.Always && w.Right.Grants() && !d.fromProfile(w) && p.Target != "/" && (policy.Below(path, w.Abs) || policy.Below(path, p.Target)) {
+		if p.Err != nil || w.Always || !w.Right.Grants() || d.fromProfile(w) || p.Target == "/" {
+			continue
+		}
+		if policy.Below(path, w.Abs) || policy.Below(path, p.Target) {
 			return true
 		}
 	}

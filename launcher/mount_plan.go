@@ -19,16 +19,24 @@ type mounter struct {
 	mounts []Mount
 	grants []Mount // rights on own places, last
 	links  map[string]string
+	roots  []string // of the write grants, the outermost first
 }
 
 // mountPlan lists the steps. What it cannot hold is refused through the clauses.
 func (d *planner) mountPlan() []Mount {
 	m := &mounter{
-		d: d, f: d.facts, in: d.facts.Inside, spots: map[string]*spot{}, made: map[string]bool{"/": true}, links: map[string]string{},
+		d: d, f: d.facts, in: d.facts.Inside,
+		spots: map[string]*spot{}, made: map[string]bool{"/": true}, links: map[string]string{},
 	}
 	for _, l := range m.in.Links {
 		m.links[l.At] = l.Text
 	}
+	for i := range m.f.Wants {
+		if m.d.counts(i) && m.f.Wants[i].Right.Writes() {
+			m.roots = append(m.roots, m.f.Paths[i].Target)
+		}
+	}
+	slices.SortFunc(m.roots, func(a, b string) int { return len(a) - len(b) })
 	m.ownPlaces()
 	m.synthesise()
 	m.granted()
@@ -65,9 +73,9 @@ func (m *mounter) sort() {
 // granted gives every grant that counts its spot.
 func (m *mounter) granted() {
 	for i := range m.f.Wants {
-		w, p := &m.f.Wants[i], &m.f.Paths[i]
+		p := &m.f.Paths[i]
 		switch {
-		case w.Always || p.Err != nil || m.d.dropped[i] != "" || !w.Right.Grants() || w.Clause != "":
+		case !m.d.counts(i):
 			continue
 		case isOwn(p.Target) || p.Socket:
 			continue // the sandbox has its own; sockets are listed under unix
@@ -196,8 +204,9 @@ func (m *mounter) pins() {
 				continue
 			}
 			m.d.refuse(&Refusal{
-				Status: StatusRefused, Clause: "protect", Message: "the folder " + quotePath(dir) + " changed while it was looked at",
-				Hint: "start again when nothing else writes there",
+				Status: StatusRefused, Clause: "protect",
+				Message: "the folder " + quotePath(dir) + " changed while it was looked at",
+				Hint:    "start again when nothing else writes there",
 			})
 		}
 	})
@@ -205,13 +214,10 @@ func (m *mounter) pins() {
 
 // writeRoot is the outermost write grant that holds a path; "" if none does.
 func (m *mounter) writeRoot(path string) string {
-	root := ""
-	for i := range m.f.Wants {
-		w, p := &m.f.Wants[i], &m.f.Paths[i]
-		if p.Err == nil && m.d.dropped[i] == "" && !w.Always && w.Clause == "" && w.Right.Writes() &&
-			path != p.Target && policy.Below(path, p.Target) && (root == "" || len(p.Target) < len(root)) {
-			root = p.Target
+	for _, root := range m.roots {
+		if path != root && policy.Below(path, root) {
+			return root
 		}
 	}
-	return root
+	return ""
 }

@@ -1,9 +1,9 @@
 package launcher
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"brainbox/policy"
 )
@@ -75,7 +75,18 @@ func outer(stack []region, path string) []region {
 
 // inOrder sorts paths so that a folder comes directly before what is inside it.
 func inOrder(a, b string) int {
-	return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i] == b[i]:
+			continue
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		}
+		return cmp.Compare(a[i], b[i])
+	}
+	return cmp.Compare(len(a), len(b))
 }
 
 // above lists the folders above path, the outermost first, without "/".

@@ -15,8 +15,7 @@ import (
 // observeInside looks at what isolation namespaces needs to know. It reads names, and
 // opens what has to be held; it follows no link of a granted tree.
 func (f *Facts) observeInside(p *policy.Policy) {
-	o := &insideLook{f: f, in: &InsideFact{}, pol: p, parents: parents{}, gitDirs: map[string]bool{}}
-	f.Inside = o.in
+	o := f.newLook(p)
 	o.in.Resolv = []byte(readSmall("/etc/resolv.conf"))
 	o.in.Group = groupName(readSmall("/etc/group"), f.Place.GID)
 	o.in.Keys = unix.Access("/proc/keys", unix.F_OK) == nil
@@ -34,11 +33,18 @@ func (f *Facts) observeInside(p *policy.Policy) {
 // checkout itself: what isolation landlock needs to know to report what a run has made.
 // One folder is read, and no tree is scanned.
 func (f *Facts) observeTop(p *policy.Policy) {
-	o := &insideLook{f: f, in: &InsideFact{}, pol: p, parents: parents{}, gitDirs: map[string]bool{}, top: true}
-	f.Inside = o.in
+	o := f.newLook(p)
+	o.top = true
 	o.findRoots()
 	o.scan()
 	o.names()
+}
+
+func (f *Facts) newLook(p *policy.Policy) *insideLook {
+	f.Inside = &InsideFact{}
+	return &insideLook{
+		f: f, in: f.Inside, pol: p, parents: parents{}, gitDirs: map[string]bool{}, configs: map[string][]gitVar{},
+	}
 }
 
 // insideLook is one such look.
@@ -51,9 +57,10 @@ type insideLook struct {
 	known   map[string]namescan.Kind // table names that exist, by path
 	unsure  map[string]bool          // table names of which the scan cannot tell
 	found   []foundGit
-	gitDirs map[string]bool // looked at
-	hooks   []string        // core.hooksPath of the caller's own configuration
-	top     bool            // only the checkout's own names
+	gitDirs map[string]bool     // looked at
+	hooks   []string            // core.hooksPath of the caller's own configuration
+	top     bool                // only the checkout's own names
+	configs map[string][]gitVar // read already, by path
 }
 
 // scanRoot is a granted tree that is scanned. Those that may be written come first.

@@ -72,7 +72,7 @@ func listenAt(t *testing.T, path string) {
 }
 
 // lookInside looks at a checkout with the default profile and a policy file.
-func lookInside(t *testing.T, dir, text string) (*policy.Policy, *Facts) {
+func lookInside(t testing.TB, dir, text string) (*policy.Policy, *Facts) {
 	t.Helper()
 	home := filepath.Dir(dir) + "/home"
 	if err := os.MkdirAll(home, 0o700); err != nil {

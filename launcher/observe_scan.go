@@ -18,7 +18,10 @@ func (o *insideLook) findRoots() {
 		var list []scanRoot
 		for i, w := range o.f.Wants {
 			p := &o.f.Paths[i]
-			if p.Err != nil || !p.Dir || w.Always || w.Clause != "" || !w.Right.Grants() || w.Right.Writes() != writes || isOwn(p.Target) {
+			if p.Err != nil || !p.Dir || isOwn(p.Target) || w.Always || w.Clause != "" {
+				continue
+			}
+			if !w.Right.Grants() || w.Right.Writes() != writes {
 				continue
 			}
 			if !writes && o.fromProfile(&w) {
@@ -163,7 +166,10 @@ func (o *insideLook) granted(path string) bool {
 	hidden := slices.ContainsFunc(ownPlaces(), func(own string) bool { return policy.Below(path, own) })
 	for i, w := range o.f.Wants {
 		p := &o.f.Paths[i]
-		if p.Err == nil && w.Right.Grants() && p.Dir && path != p.Target && policy.Below(path, p.Target) && !(hidden && p.Target == "/") {
+		if p.Err != nil || !p.Dir || !w.Right.Grants() || hidden && p.Target == "/" {
+			continue
+		}
+		if path != p.Target && policy.Below(path, p.Target) {
 			return true
 		}
 	}

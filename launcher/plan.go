@@ -98,7 +98,7 @@ type Plan struct {
 	// With isolation namespaces.
 	Mounts     []Mount // the program's file system, in order
 	OwnNetwork bool    // a network namespace, with a loopback device and nothing else
-	regions    []region
+	regions    map[string]region
 
 	Watch       []Watch // names that the program must not leave behind
 	KeepCreated bool    // they stay where they are, and are reported

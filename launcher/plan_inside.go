@@ -1,6 +1,8 @@
 package launcher
 
 import (
+	"path/filepath"
+
 	"brainbox/policy"
 )
 
@@ -24,7 +26,8 @@ func (d *planner) filesInside() {
 			note = "private, in memory"
 		}
 		files.Entries = append(files.Entries, Entry{
-			Value: own[0], Path: own[1], Target: own[1], Right: policy.RightWriteExec.String(), State: StateEnforced, Source: -1, Note: note,
+			Value: own[0], Path: own[1], Target: own[1], Right: policy.RightWriteExec.String(), State: StateEnforced,
+			Source: -1, Note: note,
 		})
 	}
 	d.nestedInside(&files)
@@ -128,10 +131,16 @@ func (d *planner) ruledInside(i int) bool {
 	return d.synthesised(i) || isOwn(p.Target) || p.Socket || d.facts.Wants[i].Clause != ""
 }
 
+// counts reports whether an entry is a grant of the policy that has an effect.
+func (d *planner) counts(i int) bool {
+	w := &d.facts.Wants[i]
+	return d.facts.Paths[i].Err == nil && d.dropped[i] == "" && w.Right.Grants() && !w.Always && w.Clause == ""
+}
+
 // grantsExactly reports whether a grant that counts is this very place.
 func (d *planner) grantsExactly(path string) bool {
 	for i := range d.facts.Wants {
-		if p := &d.facts.Paths[i]; p.Err == nil && p.Target == path && d.dropped[i] == "" && d.facts.Wants[i].Right.Grants() && !d.facts.Wants[i].Always {
+		if d.counts(i) && d.facts.Paths[i].Target == path {
 			return true
 		}
 	}
@@ -139,12 +148,11 @@ func (d *planner) grantsExactly(path string) bool {
 }
 
 // region is the innermost one that holds a path.
-func (p *Plan) region(path string) *region {
-	at := &region{path: "/", own: true}
-	for i := range p.regions {
-		if r := &p.regions[i]; policy.Below(path, r.path) && len(r.path) >= len(at.path) {
-			at = r
+func (p *Plan) region(path string) region {
+	for ; path != "/"; path = filepath.Dir(path) {
+		if r, ok := p.regions[path]; ok {
+			return r
 		}
 	}
-	return at
+	return region{path: "/", own: true}
 }

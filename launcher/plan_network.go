@@ -105,7 +105,8 @@ func (d *planner) hosts(mode policy.NetworkMode) {
 		Route: "--isolation namespaces, or --net ports --connect-tcp 443 for every host on that port",
 	}
 	if d.inside {
-		c.Requirement, c.Route = "a proxy, which this version has not", "--net ports --connect-tcp 443 for every host on that port"
+		c.Requirement = "a proxy, which this version has not"
+		c.Route = "--net ports --connect-tcp 443 for every host on that port"
 	}
 	for _, h := range d.pol.Network.AllowHosts {
 		value := h.V.Name

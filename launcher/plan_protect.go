@@ -89,7 +89,8 @@ func (d *planner) scanEntries(c *Clause) {
 		s := &d.facts.Inside.Scans[i]
 		if note := s.partial(); note != "" && s.Writes && len(c.Entries) > 0 {
 			c.Entries = append(c.Entries, Entry{
-				Value: "scan", Path: s.Path, Target: s.Path, Right: "protect", State: StateOpen, Optional: true, Source: -1,
+				Value: "scan", Path: s.Path, Target: s.Path, Right: "protect", State: StateOpen,
+				Optional: true, Source: -1,
 				Note: "partial: repositories that were not found are not protected: " + note,
 			})
 			c.State = worst(c.State, StateOpen)

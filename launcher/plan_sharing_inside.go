@@ -68,7 +68,8 @@ func (d *planner) unixInside() {
 		n := &d.facts.Inside.Sockets[i]
 		if r := d.plan.region(n.Path); !r.own && !r.hidden && !r.denied && !d.lists(n.Path) {
 			c.Entries = append(c.Entries, Entry{
-				Value: n.Path, Path: n.Path, Target: n.Path, Right: "connect", State: StateEnforced, Source: -1, Note: "masked",
+				Value: n.Path, Path: n.Path, Target: n.Path, Right: "connect", State: StateEnforced,
+				Source: -1, Note: "masked",
 			})
 		}
 	}
@@ -82,7 +83,8 @@ func (d *planner) unixInside() {
 func (d *planner) listedSocket(c *Clause, i int) {
 	s, p := &d.pol.Network.Unix[i], &d.facts.Inside.Unix[i]
 	e := Entry{
-		Value: s.Text, Path: s.Abs, Target: p.Target, Right: "connect", State: StateEnforced, Source: s.Source, Optional: s.Optional,
+		Value: s.Text, Path: s.Abs, Target: p.Target, Right: "connect", State: StateEnforced,
+		Source: s.Source, Optional: s.Optional,
 	}
 	switch {
 	case p.Err != nil && s.Skip:
@@ -98,7 +100,8 @@ func (d *planner) listedSocket(c *Clause, i int) {
 		c.Route = "take one of the two entries out"
 	case runsContainers(p.Target):
 		e.Note = "whoever may use it is root on this host"
-		d.plan.Notes = append(d.plan.Notes, "the socket "+quotePath(s.Text)+" gives everything that root may do on this host")
+		d.plan.Notes = append(d.plan.Notes,
+			"the socket "+quotePath(s.Text)+" gives everything that root may do on this host")
 	}
 	c.Entries = append(c.Entries, e)
 	c.State = worst(c.State, e.State)

@@ -126,7 +126,8 @@ func (r *quarantineRoot) folder(name string) error {
 		return os.NewSyscallError("openat", err)
 	}
 	defer unix.Close(dir)
-	fd, err := unix.Openat(dir, ".gitignore", unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	const flags = unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(dir, ".gitignore", flags, 0o644)
 	if err != nil {
 		return os.NewSyscallError("openat", err)
 	}
@@ -197,7 +198,8 @@ func (r *quarantineRoot) plainMove(from, to string) error {
 	if err = rename(); errors.Is(err, unix.EACCES) {
 		r.unlock(parent)
 		r.unlock(dir)
-		if fd, oerr := unix.Openat(parent, filepath.Base(from), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); oerr == nil {
+		const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		if fd, oerr := unix.Openat(parent, filepath.Base(from), flags, 0); oerr == nil {
 			r.unlock(fd) // a folder that gets another parent must be writable itself (rename(2))
 			unix.Close(fd)
 		}

@@ -138,7 +138,10 @@ func commonOf(dir string) string {
 
 // flat reads the names of one folder; the caller closes fd.
 func flat(dir string) (res namescan.Result, fd int, err error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS,
+	}
 	if fd, err = unix.Openat2(unix.AT_FDCWD, dir, &how); err != nil {
 		return res, -1, err
 	}
@@ -155,6 +158,7 @@ func (o *insideLook) part(repo *RepoFact, dir, name string, exists bool) {
 	path := filepath.Join(dir, name)
 	if name == "config" || name == "config.worktree" {
 		vars, ok := readConfig(path)
+		o.configs[path] = vars
 		repo.Configs = append(repo.Configs, ConfigFact{Path: path, Vars: vars, OK: ok})
 		if name == "config" && o.pol.Sandbox.GitConfig.V {
 			return

@@ -37,7 +37,10 @@ func (o *insideLook) includes(repo *RepoFact, file string, seen map[string]bool,
 		return nil
 	}
 	seen[file] = true
-	vars, _ := gitVars(readSmall(file))
+	vars, known := o.configs[file]
+	if !known {
+		vars, _ = readConfig(file)
+	}
 	hooks = hooksPaths(vars)
 	for i := range vars {
 		section, _, name := vars[i].split()

@@ -61,26 +61,24 @@ func (w *world) kinds() (kinds map[string]NameKind, links map[string]string) {
 
 // lead follows links; it ends at "" where there is nothing.
 func lead(kinds map[string]NameKind, links map[string]string, path string) (met []LinkFact, end string) {
-	m := &mounter{links: links}
-	for at := "/"; ; {
-		next := m.through(path)
-		for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
-			at = filepath.Join(at, part)
-			if text, ok := links[at]; ok {
-				met = append(met, LinkFact{At: at, Text: text})
-				rest := strings.TrimPrefix(path, at)
-				if !filepath.IsAbs(text) {
-					text = filepath.Join(filepath.Dir(at), text)
-				}
-				more, end := lead(kinds, links, filepath.Clean(text)+rest)
-				return append(met, more...), end
-			}
+	at := "/"
+	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		at = filepath.Join(at, part)
+		text, ok := links[at]
+		if !ok {
+			continue
 		}
-		if kinds[next] == NameAbsent {
-			return met, ""
+		rest := strings.TrimPrefix(path, at)
+		if !filepath.IsAbs(text) {
+			text = filepath.Join(filepath.Dir(at), text)
 		}
-		return met, next
+		more, end := lead(kinds, links, filepath.Clean(text)+rest)
+		return append([]LinkFact{{At: at, Text: links[at]}}, more...), end
 	}
+	if kinds[path] == NameAbsent {
+		return nil, ""
+	}
+	return nil, path
 }
 
 func (w *world) facts(p *policy.Policy) *Facts {
@@ -135,8 +133,8 @@ func (w *world) spread(f *Facts, kinds map[string]NameKind, links map[string]str
 		}
 		var paths []string
 		for path := range kinds {
-			if filepath.Dir(path) == top && path != "/" && !slices.Contains(ownPlaces(), path) &&
-				!(top == "/dev" && slices.Contains(ownDevices(), filepath.Base(path))) {
+			own := slices.Contains(ownPlaces(), path) || top == "/dev" && slices.Contains(ownDevices(), filepath.Base(path))
+			if filepath.Dir(path) == top && path != "/" && !own {
 				paths = append(paths, path)
 			}
 		}

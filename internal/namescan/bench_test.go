@@ -86,7 +86,7 @@ func BenchmarkFloor(b *testing.B) {
 					break
 				}
 			}
-			unix.RawSyscall(unix.SYS_CLOSE, sub, 0, 0)
+			_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, sub, 0, 0)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*res.Count), "ns/name")

@@ -58,8 +58,9 @@ func kindOfMode(m fs.FileMode) Kind {
 		return Link
 	case fs.ModeSocket:
 		return Socket
+	default:
+		return Other
 	}
-	return Other
 }
 
 // grow makes a tree out of bytes: each says what comes next.

@@ -9,8 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bufferSize is what one getdents64(2) may fill, in bytes. Most folders fit at once.
-const bufferSize = 64 << 10
+// What one getdents64(2) may fill, in bytes: most folders fit at once. One folder alone is
+// not worth clearing as much memory.
+const (
+	bufferSize     = 64 << 10
+	flatBufferSize = 8 << 10
+)
 
 // Scan reads the names below the folder that fd stands for, which may be an O_PATH
 // descriptor and stays the caller's. What cannot be read is in the result; an error means
@@ -19,7 +23,11 @@ func Scan(fd int, o Options) (Result, error) {
 	if o.Max <= 0 {
 		o.Max = DefaultMax
 	}
-	s := &scanner{opts: o, want: newWanted(o.Names), buf: make([]byte, bufferSize)}
+	size := bufferSize
+	if o.Flat {
+		size = flatBufferSize
+	}
+	s := &scanner{opts: o, want: newWanted(o.Names), buf: make([]byte, size)}
 	for _, p := range o.Skip {
 		if s.skip == nil {
 			s.skip = make(map[string]bool, len(o.Skip))
