@@ -144,7 +144,7 @@ func TestOrphansAreReapedAndEndWithTheInit(t *testing.T) {
 	const daemons = 500
 	k := talkTo(t, newRoom(t).request(`i=0; while [ $i -lt `+strconv.Itoa(daemons)+` ]; do (setsid sh -c 'exec sleep 1000' &) ; i=$((i+1)); done
 i=0; while [ $i -lt 200 ]; do (: &) ; i=$((i+1)); done
-while [ $(ls -d /proc/[0-9]* | wc -l) -gt `+strconv.Itoa(daemons+5)+` ]; do :; done; echo made; while read a; do
+while [ $(ls -d /proc/[0-9]* 2>/dev/null | wc -l) -gt `+strconv.Itoa(daemons+5)+` ]; do :; done; echo made; while read a; do
 echo $(grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null | wc -l); done`))
 	if got := k.line(t); got != "made" {
 		t.Fatal(got)

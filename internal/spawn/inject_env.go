@@ -8,7 +8,7 @@ import "os"
 // command. A build without the tag has no such door.
 func envInjection() *injection {
 	name := os.Getenv("BRAINBOX_INJECT")
-	for _, s := range Steps() {
+	for _, s := range append(Steps(), NamespaceSteps()...) {
 		if s.String() == name {
 			return &injection{step: s}
 		}

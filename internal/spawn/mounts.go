@@ -75,6 +75,9 @@ func (s *setup) same(step Step, cell *int32, fd int, of held) error {
 func (s *setup) root(n *Namespaces, ruleset int, of held) error {
 	i := s.init
 	s.add(StepPrivate, "mount", unix.SYS_MOUNT, s.before.text("none"), s.before.text("/"), 0, unix.MS_REC|unix.MS_PRIVATE, 0)
+	if !n.Userns {
+		s.lastUserns()
+	}
 	const attrs = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
 	s.newFS(StepRoot, "tmpfs", rootOptions(n.Mounts), attrs, &i.root)
 	s.add(StepRoot, "move_mount", unix.SYS_MOVE_MOUNT, addr(&i.root), s.before.text(""), atFDCWD, s.before.text("/"),

@@ -18,6 +18,12 @@ type Namespaces struct {
 	Loopback bool   // bring its lo up; needs Net
 	Hostname string // empty: the caller's
 
+	// Userns lets the program make user namespaces of its own, in which it would have every
+	// capability again: the kernel's largest surface for an attack. Otherwise none can be
+	// made (ENOSPC), whatever a filter says; that needs /proc/sys to be writable, which it
+	// is not in most containers (Linux 4.9, namespaces(7)).
+	Userns bool
+
 	// UIDMap and GIDMap say which ids exist inside (user_namespaces(7)); nil maps the
 	// caller's effective id on itself, and nothing else. Only a caller with CAP_SETUID and
 	// CAP_SETGID may map more. The caller's own ids have to be mapped: the init has them.

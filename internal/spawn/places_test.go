@@ -3,6 +3,8 @@ package spawn
 import (
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMountsThatAreRefused(t *testing.T) {
@@ -86,5 +88,9 @@ func TestNamespacesThatAreRefused(t *testing.T) {
 	r := Request{Path: "/bin/true", Argv: []string{"true"}, Unconfined: true, Namespaces: &Namespaces{Loopback: true}}
 	if r.check() == nil {
 		t.Error("a request with refused namespaces is accepted")
+	}
+	r.Namespaces = &Namespaces{}
+	if err := Become(&r); !isStep(err, StepPrepare, unix.EINVAL) { // which would leave them out
+		t.Errorf("Become with namespaces: %v", err)
 	}
 }

@@ -145,6 +145,15 @@ func (s *setup) begin(need []int, sock int, wipe []span) {
 	s.add(StepInit, "prctl", unix.SYS_PRCTL, unix.PR_SET_NAME, s.before.text("brainbox-init"))
 }
 
+// lastUserns lets nobody inside make a user namespace. The file is of the init's own user
+// namespace, whose limit only a capability there could raise again.
+func (s *setup) lastUserns() {
+	f := &s.init.source
+	s.add(StepNested, "openat", unix.SYS_OPENAT, atFDCWD, s.before.text("/proc/sys/user/max_user_namespaces"), unix.O_WRONLY|unix.O_CLOEXEC).into(f)
+	s.add(StepNested, "write", unix.SYS_WRITE, addr(f), s.before.text("0"), 1).cells(0).orValue(1)
+	s.close(StepNested, f)
+}
+
 // gaps lists the ranges of descriptor numbers that are not in need.
 func gaps(need []int) [][2]uintptr {
 	need = slices.Compact(slices.Sorted(slices.Values(need)))

@@ -32,6 +32,7 @@ const (
 	StepMaps       // /proc/PID/uid_map, gid_map and setgroups
 	StepInit       // what the init needs to be one
 	StepPrivate    // mount(2): changes of the host's mounts and our own do not meet
+	StepNested     // /proc/sys/user/max_user_namespaces
 	StepRoot       // the new root, and the end of the old one
 	StepMount      // one of Namespaces.Mounts
 	StepHostname   // sethostname(2)
@@ -64,7 +65,7 @@ func (s Step) String() string {
 		"prepare", "clone", "session", "signals", "umask", "limits", "descriptors", "bounding set", "groups",
 		"identity", "keyring", "capabilities", "directory", "death signal", "no_new_privs", "landlock", "seccomp",
 		"self-test", "signal mask", "exec",
-		"namespaces", "id maps", "init", "private mounts", "root", "mount", "host name", "loopback", "command", "reaper",
+		"namespaces", "id maps", "init", "private mounts", "nested namespaces", "root", "mount", "host name", "loopback", "command", "reaper",
 	}
 	if int(s) < len(names) {
 		return names[s]

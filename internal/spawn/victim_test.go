@@ -88,6 +88,7 @@ func privileges(w string) {
 	answer("unshare_mnt", raw(unix.SYS_UNSHARE, unix.CLONE_NEWNS))
 	answer("unshare_pid", raw(unix.SYS_UNSHARE, unix.CLONE_NEWPID))
 	answer("unshare_net", raw(unix.SYS_UNSHARE, unix.CLONE_NEWNET))
+	answer("unshare_user", userns())
 	answer("unshare_nothing", raw(unix.SYS_UNSHARE, 0))
 	fd, err := unix.Open("/proc/self/ns/uts", unix.O_RDONLY, 0)
 	if err == nil {
@@ -100,6 +101,13 @@ func privileges(w string) {
 	answer("write_in_w", os.WriteFile(w+"/x", nil, 0o600))
 	answer("write_ro", os.Mkdir("/usr/brainbox-test", 0o700))
 	answer("write_root", os.Mkdir("/brainbox-test", 0o700))
+}
+
+// userns makes a process in a user namespace.
+func userns() error {
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
+	return cmd.Run()
 }
 
 // network connects to a listener of its own, and to an address that is nobody's.

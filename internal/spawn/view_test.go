@@ -92,6 +92,13 @@ func TestTheProgramCannotMountOrBecomeMore(t *testing.T) {
 			t.Errorf("%s: %q, want EPERM", call, got[call])
 		}
 	}
+	if got["unshare_user"] != "ENOSPC" {
+		t.Errorf("another user namespace: %q, want ENOSPC", got["unshare_user"])
+	}
+	r.ns.Userns = true // positive control
+	if out, _ := output(t, r.victim("privileges", w)); lines(out)["unshare_user"] != "ok" {
+		t.Errorf("a user namespace where they are allowed: %q", lines(out)["unshare_user"])
+	}
 	if got["setuid"] != "EPERM" && got["setuid"] != "EINVAL" { // not mapped at all
 		t.Errorf("setuid: %q", got["setuid"])
 	}
