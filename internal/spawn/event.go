@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Init is pid 1 of a program's own namespaces. When it ends, the kernel ends every process
-// in there before anybody can wait for it (pid_namespaces(7)).
+// Init is pid 1 of a program's own namespaces. It ends when the program does. When it ends,
+// the kernel ends every process in there before anybody can wait for it
+// (pid_namespaces(7)).
 type Init struct {
 	PID   int
 	PidFD int // close-on-exec; closed by End
@@ -26,9 +27,9 @@ type Event struct {
 
 // The codes of an [Event].
 const (
-	Exited    = 1
-	Killed    = 2
-	Dumped    = 3
+	Exited    = cldExited
+	Killed    = cldKilled
+	Dumped    = cldDumped
 	Trapped   = 4
 	Stopped   = 5
 	Continued = 6

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -87,6 +88,20 @@ func TestEndIsReported(t *testing.T) {
 		}
 	}
 	noChild(t)
+}
+
+// The end of the program is that of everybody in there, without a word of the caller.
+func TestTheInitEndsWithTheProgram(t *testing.T) {
+	c := startIn(t, newRoom(t).request("(setsid sleep 1000 &); sleep 1000 & exit 6"))
+	if e := ended(t, c); e != (Event{Exited, 6}) {
+		t.Errorf("%+v", e)
+	}
+	if !readable(c.Init.PidFD, patience) {
+		t.Error("the init goes on")
+	}
+	if e, err := c.Init.Event(); err != io.EOF { //nolint:errorlint // as Event gives it
+		t.Errorf("after the end: %+v, %v", e, err)
+	}
 }
 
 // The descriptor and the number that Start returns are the program's and nobody else's.

@@ -163,6 +163,13 @@ func tell(s *initState, m message) {
 	}
 }
 
+// The si_code values of an end (sigaction(2)).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+)
+
 // siginfo is the head of siginfo_t as waitid(2) fills it.
 type siginfo struct {
 	_, _, code, _ int32
@@ -173,7 +180,8 @@ type siginfo struct {
 
 // reap is what the init does for the rest of its life: it waits for every process of the
 // namespace that has nobody else to do it, and tells the caller what becomes of the
-// command. When there is nobody left to wait for, it waits for the caller, which ends it.
+// command. With the command all of it ends, without a word of the caller: it has been told,
+// and a caller that is slow to hear it must not give anybody in there more time.
 //
 //go:norace
 //go:nosplit
@@ -184,11 +192,14 @@ func reap(s *initState, command int32) {
 		_, _, e := syscall.RawSyscall6(syscall.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(info)),
 			unix.WEXITED|unix.WSTOPPED|unix.WCONTINUED|unix.WALL, 0, 0)
 		switch {
-		case e == syscall.ECHILD:
-			_, _, _ = syscall.RawSyscall6(syscall.SYS_READ, s.sock, uintptr(unsafe.Pointer(&s.word)), 1, 0, 0, 0)
-			exit()
-		case e == 0 && info.pid == command:
+		case e == syscall.EINTR || e == 0 && info.pid != command:
+		case e == 0:
 			tell(s, message{kind: msgState, a: info.code, b: info.status})
+			if info.code == cldExited || info.code == cldKilled || info.code == cldDumped {
+				exit()
+			}
+		default: // ECHILD, and the command was one
+			exit()
 		}
 	}
 }

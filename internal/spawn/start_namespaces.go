@@ -22,7 +22,8 @@ import (
 //	msgStarted with the command's pidfd     ◄──  close, no capabilities
 //	a byte ────────────────────────────────────► wait for everybody
 //	msgState … (Init.Event)                 ◄──
-//	SIGKILL, by Init.End ──────────────────────► everybody ends
+//	the last msgState                       ◄──  the command has ended: so does everybody
+//	wait, by Init.End (or SIGKILL before)
 //
 // Instead of any of its messages the init may send msgFailed, and ends then. Either side
 // that goes away ends the other's wait: the init's by end of file and by the death signal,
