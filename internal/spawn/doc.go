@@ -52,7 +52,7 @@
 // exit(2) would not give it.
 //
 // A program that keeps uid 0 on uid 0 of the host owns what root owns, without capability:
-// a writable proc lets it change the host's sysctls, so that needs subset=pid, a read-only
-// mount, or a ruleset. No rule of a ruleset reaches into a bind from above: it has to be
+// a writable proc lets it set the host's sysctls and use its sysrq-trigger, so that needs
+// subset=pid, a read-only mount, or a ruleset. No rule of a ruleset reaches into a bind from above: it has to be
 // for what is bound, or for something below it.
 package spawn

@@ -120,7 +120,7 @@ func TestTheProgramIsTheOneReported(t *testing.T) {
 	if got := strings.Join(field(t, k.Init.PID, "NSpid"), " "); !strings.HasSuffix(got, " 1") {
 		t.Errorf("the init is %q", got)
 	}
-	for _, fd := range []int{k.PidFD, k.Init.PidFD} { // esc/LA: no descriptor reaches the next program
+	for _, fd := range []int{k.PidFD, k.Init.PidFD} { // neither reaches another program
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags != unix.FD_CLOEXEC {
 			t.Errorf("descriptor flags %#x, %v", flags, err)
 		}

@@ -254,7 +254,11 @@ func perform(c *call) (e syscall.Errno, ok bool) {
 		}
 		return e, e == 0
 	default:
-		return e, satisfied(c, r, e)
+		ok = satisfied(c, r, e)
+		if !ok && e == 0 {
+			e = syscall.EIO // less was written or read than had to be
+		}
+		return e, ok
 	}
 }
 

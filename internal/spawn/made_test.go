@@ -1,7 +1,9 @@
 package spawn
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -29,6 +31,18 @@ try passwd2 put /etc/passwd; try top mkdir /x; try unseal rm /run/made`, map[str
 		"small": "ok", "inodes": "No space left on device", "mode": "drwxrwxrwt", "sealed": "before", "seal": readOnly, "sealnew": readOnly,
 		"passwd": "root:x:0:0::/:", "passwd2": readOnly, "top": readOnly, "unseal": readOnly,
 	})
+}
+
+// A file that does not fit is no file.
+func TestAFileThatDoesNotFit(t *testing.T) {
+	r := newRoom(t)
+	r.add(Mount{Kind: KindDir, Path: "/small"}, Mount{Kind: KindFS, Path: "/small", FSType: "tmpfs", Writable: true, Options: []string{"size=4096"}},
+		Mount{Kind: KindFile, Path: "/small/f", Data: make([]byte, 3*4096)})
+	var e *Error
+	if _, err := Start(r.request("exit 0")); !errors.As(err, &e) || e.Step != StepMount || e.Call != "write" || e.Errno == 0 || e.Path != "/small/f" {
+		t.Errorf("%v", err)
+	}
+	noChild(t)
 }
 
 // An own devpts: a terminal can be opened, and it is not one of the host's.
@@ -91,5 +105,38 @@ func TestGrantOfWhatIsMade(t *testing.T) {
 		if got["own"] != want || got["new"] != want || got["w"] != denied || got["usr"] != "ok" || got["p"] != denied {
 			t.Errorf("granted %v: %v", granted, got)
 		}
+	}
+}
+
+// Even with every capability in a user namespace of its own a program cannot lift a mask,
+// make a read-only mount writable or bind what lies below: the kernel locks together what
+// a less privileged mount namespace inherits (mount_namespaces(7)); esc/NS-08.
+func TestMountsHoldAgainstCapabilities(t *testing.T) {
+	needs.Program(t, "unshare")
+	w := tree(t, "secret/f", "ro/f", "free/f", "at/")
+	r := newRoom(t, w)
+	r.ns.Userns = true
+	r.add(Mount{Kind: KindMask, Path: w + "/secret", Held: hold(t, w+"/secret"), Mode: 0o755},
+		Mount{Kind: KindSelf, Path: w + "/ro", Held: hold(t, w+"/ro")})
+	q := r.request(`cd $1; unshare -Urm sh -c '
+try() { n=$1; shift; if "$@" >/dev/null 2>&1; then echo "$n ok"; else echo "$n no"; fi; }
+try umask umount secret; try lazy umount -l secret; try uro umount ro; try remount mount -o remount,bind,rw ro
+try bind mount --bind . at; try private mount --make-rprivate /; try move mount --move secret at; try uroot umount -l /
+try file cat secret/f; try write touch ro/f; try own mount -t tmpfs none free; cat at/secret/f'`, w)
+	if os.Geteuid() == 0 { // who has no capability may not map uid 0 (Linux 5.12)
+		q.Identity = &Identity{UID: 61000, GID: 61000}
+	}
+	out, _ := output(t, q)
+	got := lines(out)
+	for _, name := range []string{"umask", "lazy", "uro", "remount", "bind", "move", "uroot", "file", "write"} {
+		if got[name] != "no" {
+			t.Errorf("%s: %q", name, got[name])
+		}
+	}
+	if got["own"] != "ok" { // positive control: it has the capability
+		t.Errorf("a mount of its own: %q", got["own"])
+	}
+	if strings.Contains(out, "secret/f\n") {
+		t.Error("what is masked was shown")
 	}
 }

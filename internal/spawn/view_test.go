@@ -26,7 +26,7 @@ func lines(text string) map[string]string {
 	return m
 }
 
-// bk ids: none; esc/PR-05, esc/NS-09 by what is not there.
+// esc/PR-05, esc/NS-09: what is not there cannot be reached.
 func TestTheProgramSeesOnlyItsOwn(t *testing.T) {
 	w := t.TempDir()
 	r := newRoom(t, w)
