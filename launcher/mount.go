@@ -43,9 +43,10 @@ type Mount struct {
 	FSType  string
 	Options []string
 
-	Right  landlock.Right
-	Device bool // with Right: also ioctl(2) on devices
-	List   bool // only listing folders, in place of Right
+	Right  landlock.Right // of MountGrant
+	File   bool           // Path is a file: only the rights that a file can have
+	Device bool           // also ioctl(2) on devices
+	List   bool           // only listing folders, in place of Right
 
 	Clause string // the clause that it is made for; "" for what is there in every run
 	Value  string // the entry, as written

@@ -118,7 +118,7 @@ func (m *mounter) file(i int) {
 	s.make = []Mount{{
 		Kind: MountFile, Path: w.Abs, Mode: 0o444, Data: []byte(text), Clause: "files", Value: w.Text, Origin: w.Source,
 	}}
-	m.right(w.Abs, landlock.Read, false)
+	m.grants = append(m.grants, Mount{Kind: MountGrant, Path: w.Abs, Right: landlock.Read, File: true, Origin: -1})
 }
 
 func (d *planner) operatorGrants(path string) bool {

@@ -228,21 +228,27 @@ func TestNamesOfRealWorktreesAndSubmodules(t *testing.T) {
 	gitRun(t, git, dir, "init", "-q")
 	gitRun(t, git, dir, "commit", "-q", "--allow-empty", "-m", "x")
 	gitRun(t, git, dir, "submodule", "add", "-q", "--name", "deep/lib", base+"/lib", "sub")
+	gitRun(t, git, dir, "commit", "-q", "-m", "y")
 	gitRun(t, git, dir, "worktree", "add", "-q", base+"/wt")
+	gitRun(t, git, dir, "worktree", "add", "-q", dir+"/in")
+	gitRun(t, git, dir+"/in", "submodule", "update", "-q", "--init")
 
 	_, f := lookInside(t, dir, "")
 	got := listNames(f, dir)
 	for _, want := range []string{
 		"name folder co/.git", "protect file co/.git/config", "protect folder co/.git/hooks",
 		"protect file co/sub/.git", "protect file co/.git/modules/deep/lib/config", "protect folder co/.git/modules/deep/lib/hooks",
-		"protect file co/.git/worktrees/wt/commondir", "protect file co/.git/worktrees/wt/gitdir",
-		"watch absent co/.git/worktrees/wt/config.worktree",
+		"protect folder co/.git/worktrees/wt", // its checkout is not to be seen from here
+		"protect file co/.git/worktrees/in/commondir", "protect file co/.git/worktrees/in/gitdir",
+		"watch absent co/.git/worktrees/in/config.worktree", "protect file co/in/.git",
+		"protect file co/.git/worktrees/in/modules/deep/lib/config",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("in the main checkout: missing %s in\n%s", want, strings.Join(got, "\n"))
 		}
 	}
-	if r := f.Inside.Repos[0]; !slices.Equal(r.Modules, []string{dir + "/.git/modules/deep/lib"}) {
+	modules := []string{dir + "/.git/worktrees/in/modules/deep/lib", dir + "/.git/modules/deep/lib"}
+	if r := f.Inside.Repos[0]; !slices.Equal(r.Modules, modules) {
 		t.Errorf("modules %q", r.Modules)
 	}
 
@@ -252,6 +258,7 @@ func TestNamesOfRealWorktreesAndSubmodules(t *testing.T) {
 	for _, want := range []string{
 		"protect file wt/.git", "protect file co/.git/config", "protect folder co/.git/hooks", "watch absent co/.git/commondir",
 		"protect file co/.git/worktrees/wt/commondir", "protect file co/.git/modules/deep/lib/config",
+		"protect folder co/.git/worktrees/in",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("in the linked worktree: missing %s in\n%s", want, strings.Join(got, "\n"))

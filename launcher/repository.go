@@ -195,17 +195,33 @@ func (o *insideLook) below(repo *RepoFact, dir, name string, kinds map[string]na
 	}
 	unix.Close(fd)
 	for _, n := range res.Names {
-		if n.Kind != namescan.Folder {
-			continue
+		if tree := filepath.Join(at, n.Path); n.Kind == namescan.Folder && !o.gitDirs[tree] {
+			o.gitDirs[tree] = true
+			o.worktree(repo, tree)
 		}
-		tree := filepath.Join(at, n.Path)
-		if o.gitDirs[tree] {
-			continue
+	}
+}
+
+// worktree takes the part of one linked worktree apart. Where its checkout is not to be
+// seen, nothing inside has any business there: git would take it for abandoned, and its
+// housekeeping would remove it (git-worktree(1), prune).
+func (o *insideLook) worktree(repo *RepoFact, tree string) {
+	back := absolute(tree, firstLine(readSmall(tree+"/gitdir")))
+	if !o.writable(resolvedPrefix(back)) || back == tree {
+		o.protected(tree, &repo.Entry)
+		return
+	}
+	for _, part := range [...]string{"commondir", "gitdir", "config.worktree"} {
+		o.part(repo, tree, part, true)
+	}
+	if res, fd, err := flat(tree); err == nil {
+		unix.Close(fd)
+		kinds := map[string]namescan.Kind{}
+		for _, n := range res.Names {
+			kinds[n.Path] = n.Kind
 		}
-		o.gitDirs[tree] = true
-		for _, part := range [...]string{"commondir", "gitdir", "config.worktree"} {
-			o.part(repo, tree, part, true)
-		}
+		o.below(repo, tree, "modules", kinds)
+		repo.ModuleDirs = append(repo.ModuleDirs, filepath.Join(tree, "modules"))
 	}
 }
 

@@ -229,7 +229,7 @@ func showMounts(list []Mount) string {
 		case MountFS:
 			fmt.Fprintf(&b, " %s %s", m.FSType, strings.Join(m.Options, ","))
 		case MountGrant:
-			fmt.Fprintf(&b, " %s device=%v list=%v", m.Right, m.Device, m.List)
+			fmt.Fprintf(&b, " %s file=%v device=%v list=%v", m.Right, m.File, m.Device, m.List)
 		case MountBind, MountSelf, MountMask:
 			fmt.Fprintf(&b, " held %d:%d", m.Held.In, m.Held.Index)
 			if m.Source != "" && m.Source != m.Path {
