@@ -67,6 +67,7 @@ func shell() int {
 		_ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, unix.Getpgrp())
 		if !ws.Stopped() {
 			fmt.Fprintf(events, "ended %d foreground=%v raw=%v\n", ws.ExitStatus(), mine, raw)
+			orders.Scan() // the end of a session leader hangs up, and what is not read yet is lost
 			return 0
 		}
 		fmt.Fprintf(events, "stopped foreground=%v raw=%v\n", mine, raw)
