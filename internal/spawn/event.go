@@ -100,8 +100,8 @@ func (i *Init) EndWithin(patience time.Duration) bool {
 func readable(fd int, patience time.Duration) bool {
 	deadline := time.Now().Add(patience)
 	for {
-		left := max(0, time.Until(deadline))
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int((left+time.Millisecond-1)/time.Millisecond))
+		left := max(0, time.Until(deadline)) + time.Millisecond - 1
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left/time.Millisecond))
 		if !errors.Is(err, unix.EINTR) {
 			return err == nil && n == 1
 		}

@@ -153,7 +153,8 @@ func failInit(s *initState, list int32, at int, e syscall.Errno) {
 func tell(s *initState, m message) {
 	s.out = m
 	for {
-		_, _, e := syscall.RawSyscall6(syscall.SYS_WRITE, s.sock, uintptr(unsafe.Pointer(&s.out)), unsafe.Sizeof(s.out), 0, 0, 0)
+		_, _, e := syscall.RawSyscall6(syscall.SYS_WRITE, s.sock,
+			uintptr(unsafe.Pointer(&s.out)), unsafe.Sizeof(s.out), 0, 0, 0)
 		if e == 0 {
 			return
 		}
@@ -241,7 +242,8 @@ func perform(c *call) (e syscall.Errno, ok bool) {
 		}
 		return 0, true
 	}
-	r, _, e := syscall.RawSyscall6(c.nr, argument(c, 0), argument(c, 1), argument(c, 2), argument(c, 3), argument(c, 4), argument(c, 5))
+	r, _, e := syscall.RawSyscall6(c.nr, argument(c, 0), argument(c, 1), argument(c, 2),
+		argument(c, 3), argument(c, 4), argument(c, 5))
 	switch c.want {
 	case wantCell:
 		if e == 0 {

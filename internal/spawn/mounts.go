@@ -12,6 +12,12 @@ import (
 // atFDCWD is AT_FDCWD as an argument.
 const atFDCWD = ^uintptr(99)
 
+// Sizes that the kernel asks for beside the structures.
+const (
+	howSize  = unsafe.Sizeof(unix.OpenHow{})
+	attrSize = unsafe.Sizeof(unix.MountAttr{})
+)
+
 // plain is how every name is looked up: no part of it is a symbolic link.
 const plain = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
@@ -64,7 +70,8 @@ func (s *setup) same(step Step, cell *int32, fd int, of held) error {
 		return err
 	}
 	s.idents = append(s.idents, &id)
-	c := s.add(step, "statx", unix.SYS_STATX, addr(cell), s.before.text(""), unix.AT_EMPTY_PATH, identityMask, addr(&s.init.stat)).cells(0)
+	c := s.add(step, "statx", unix.SYS_STATX, addr(cell), s.before.text(""), unix.AT_EMPTY_PATH, identityMask,
+		addr(&s.init.stat)).cells(0)
 	c.want, c.errs[0], c.errs[1] = wantSame, addr(&s.init.stat), addr(&id)
 	return nil
 }
@@ -74,7 +81,8 @@ func (s *setup) same(step Step, cell *int32, fd int, of held) error {
 // the root does not look at what covers it.
 func (s *setup) root(n *Namespaces, ruleset int, of held) error {
 	i := s.init
-	s.add(StepPrivate, "mount", unix.SYS_MOUNT, s.before.text("none"), s.before.text("/"), 0, unix.MS_REC|unix.MS_PRIVATE, 0)
+	s.add(StepPrivate, "mount", unix.SYS_MOUNT, s.before.text("none"), s.before.text("/"), 0,
+		unix.MS_REC|unix.MS_PRIVATE, 0)
 	if !n.Userns {
 		s.lastUserns()
 	}
@@ -90,7 +98,7 @@ func (s *setup) root(n *Namespaces, ruleset int, of held) error {
 	}
 	s.entry = 0
 	s.add(StepRoot, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&i.root), s.before.text(""), unix.AT_EMPTY_PATH,
-		s.attr(unix.MOUNT_ATTR_RDONLY), unsafe.Sizeof(unix.MountAttr{})).cells(0)
+		s.attr(unix.MOUNT_ATTR_RDONLY), attrSize).cells(0)
 	return nil
 }
 
@@ -122,10 +130,9 @@ func (s *setup) newFS(step Step, fstype string, options []string, attrs uint64, 
 	s.add(step, "fsopen", unix.SYS_FSOPEN, s.before.text(fstype), unix.FSOPEN_CLOEXEC).into(fs)
 	for _, o := range append([]string{"source=" + fstype}, options...) {
 		key, value, isString := strings.Cut(o, "=")
+		c := s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_SET_FLAG, s.before.text(key)).cells(0)
 		if isString {
-			s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_SET_STRING, s.before.text(key), s.before.text(value), 0).cells(0)
-		} else {
-			s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_SET_FLAG, s.before.text(key), 0, 0).cells(0)
+			c.a[1], c.a[3] = unix.FSCONFIG_SET_STRING, s.before.text(value)
 		}
 	}
 	s.add(step, "fsconfig", unix.SYS_FSCONFIG, addr(fs), unix.FSCONFIG_CMD_CREATE, 0, 0, 0).cells(0)
@@ -145,7 +152,8 @@ func (s *setup) mount(m *Mount, ruleset int, of held) error {
 	case KindFile:
 		s.file(m.Path, m.Mode, m.Data)
 	case KindSymlink:
-		s.add(StepMount, "symlinkat", unix.SYS_SYMLINKAT, s.before.text(m.Source), addr(&s.init.root), s.rel(m.Path)).cells(1)
+		target := s.before.text(m.Source)
+		s.add(StepMount, "symlinkat", unix.SYS_SYMLINKAT, target, addr(&s.init.root), s.rel(m.Path)).cells(1)
 	case KindFS:
 		s.newFS(StepMount, m.FSType, m.Options, m.attributes(), &s.init.tree)
 		s.attach(m.Path, nil)
@@ -156,7 +164,8 @@ func (s *setup) mount(m *Mount, ruleset int, of held) error {
 	case KindMask:
 		return s.mask(m, of)
 	case KindSeal:
-		s.inRoot("mount_setattr", unix.SYS_MOUNT_SETATTR, m.Path, unix.AT_SYMLINK_NOFOLLOW, s.attr(unix.MOUNT_ATTR_RDONLY), unsafe.Sizeof(unix.MountAttr{}))
+		s.inRoot("mount_setattr", unix.SYS_MOUNT_SETATTR, m.Path, unix.AT_SYMLINK_NOFOLLOW,
+			s.attr(unix.MOUNT_ATTR_RDONLY), attrSize)
 	case KindGrant:
 		s.grant(m, ruleset)
 	}
@@ -183,116 +192,10 @@ func (s *setup) file(at string, mode uint32, data []byte) {
 		return
 	}
 	f := &s.init.source
-	s.inRoot("openat", unix.SYS_OPENAT, at, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, uintptr(mode)).into(f)
+	const flags = unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC
+	s.inRoot("openat", unix.SYS_OPENAT, at, flags, uintptr(mode)).into(f)
 	s.data = append(s.data, data)
-	s.add(StepMount, "write", unix.SYS_WRITE, addr(f), addr(&data[0]), uintptr(len(data))).cells(0).orValue(uintptr(len(data)))
+	size := uintptr(len(data))
+	s.add(StepMount, "write", unix.SYS_WRITE, addr(f), addr(&data[0]), size).cells(0).orValue(size)
 	s.close(StepMount, f)
-}
-
-// attach mounts the tree at an own place, or over the cell's object.
-func (s *setup) attach(at string, over *int32) {
-	tree, empty := addr(&s.init.tree), s.before.text("")
-	if over == nil {
-		s.add(StepMount, "move_mount", unix.SYS_MOVE_MOUNT, tree, empty, addr(&s.init.root), s.rel(at), unix.MOVE_MOUNT_F_EMPTY_PATH).cells(0, 2)
-	} else {
-		s.add(StepMount, "move_mount", unix.SYS_MOVE_MOUNT, tree, empty, addr(over), empty,
-			unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH).cells(0, 2)
-		s.close(StepMount, over)
-	}
-	s.close(StepMount, &s.init.tree)
-}
-
-// find opens a name in a bound tree and proves that it is the held object.
-func (s *setup) find(at string, fd int, into *int32, of held) error {
-	s.inRoot("openat2", unix.SYS_OPENAT2, at, s.how(0, plain|unix.RESOLVE_BENEATH), unsafe.Sizeof(unix.OpenHow{})).into(into)
-	return s.same(StepMount, into, fd, of)
-}
-
-// clone copies the mount of the cell's object, with the attributes of m.
-func (s *setup) clone(m *Mount, of *int32) {
-	recursive := uintptr(0)
-	if m.Recursive {
-		recursive = unix.AT_RECURSIVE
-	}
-	empty := s.before.text("")
-	s.add(StepMount, "open_tree", unix.SYS_OPEN_TREE, addr(of), empty, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|recursive).
-		cells(0).into(&s.init.tree)
-	s.add(StepMount, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&s.init.tree), empty, unix.AT_EMPTY_PATH|recursive,
-		s.attr(m.attributes()), unsafe.Sizeof(unix.MountAttr{})).cells(0)
-}
-
-// bind takes the source from the init's own copy of the host's mounts and proves that it
-// is the held object. The held descriptor itself is of no use there: it leads to a mount
-// of the caller's namespace, which open_tree(2) and mount(2) refuse to copy in another one
-// (EINVAL, measured up to Linux 6.18; a caller with CAP_SYS_ADMIN could hand over a copy
-// of the mount, an ordinary user cannot). Only the working directory is translated by the
-// clone, and there is one of those.
-func (s *setup) bind(m *Mount, own bool, of held) error {
-	i, resolve := s.init, uint64(plain)
-	if m.OneMount {
-		resolve |= unix.RESOLVE_NO_XDEV
-	}
-	s.add(StepMount, "openat2", unix.SYS_OPENAT2, atFDCWD, s.before.text(m.Source), s.how(0, resolve), unsafe.Sizeof(unix.OpenHow{})).into(&i.source)
-	if err := s.same(StepMount, &i.source, m.Held, of); err != nil {
-		return err
-	}
-	s.clone(m, &i.source)
-	s.close(StepMount, &i.source)
-	if own {
-		s.attach(m.Path, nil)
-		return nil
-	}
-	if err := s.find(m.Path, m.Over, &i.target, of); err != nil {
-		return err
-	}
-	s.attach(m.Path, &i.target)
-	return nil
-}
-
-func (s *setup) self(m *Mount, of held) error {
-	if err := s.find(m.Path, m.Held, &s.init.target, of); err != nil {
-		return err
-	}
-	s.clone(m, &s.init.target)
-	s.attach(m.Path, &s.init.target)
-	return nil
-}
-
-// maskName is where the file behind a mask is made; the name is gone as soon as it is mounted.
-const maskName = "/.mask"
-
-// mask covers a directory by an empty file system and anything else by an empty file.
-func (s *setup) mask(m *Mount, of held) error {
-	i := s.init
-	id, err := of(m.Held)
-	if err != nil {
-		return err
-	}
-	attrs := (&Mount{}).attributes()
-	if id.kind == unix.S_IFDIR {
-		options := []string{"mode=" + strconv.FormatUint(uint64(m.Mode), 8), "size=" + strconv.Itoa(os.Getpagesize()), "nr_inodes=1"}
-		s.newFS(StepMount, "tmpfs", options, attrs, &i.tree)
-	} else {
-		s.file(maskName, m.Mode, nil)
-		s.inRoot("open_tree", unix.SYS_OPEN_TREE, maskName, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC).into(&i.tree)
-		s.add(StepMount, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&i.tree), s.before.text(""), unix.AT_EMPTY_PATH,
-			s.attr(attrs), unsafe.Sizeof(unix.MountAttr{})).cells(0)
-	}
-	if err := s.find(m.Path, m.Held, &i.target, of); err != nil {
-		return err
-	}
-	s.attach(m.Path, &i.target)
-	if id.kind != unix.S_IFDIR {
-		s.inRoot("unlinkat", unix.SYS_UNLINKAT, maskName, 0)
-	}
-	return nil
-}
-
-// grant adds a rule for what was made here. The cell is the rule's own descriptor field.
-func (s *setup) grant(m *Mount, ruleset int) {
-	rule := &unix.LandlockPathBeneathAttr{Allowed_access: m.Access}
-	s.grants = append(s.grants, rule)
-	s.inRoot("openat2", unix.SYS_OPENAT2, m.Path, s.how(0, plain|unix.RESOLVE_BENEATH), unsafe.Sizeof(unix.OpenHow{})).into(&rule.Parent_fd)
-	s.add(StepMount, "landlock_add_rule", unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, addr(rule), 0)
-	s.close(StepMount, &rule.Parent_fd)
 }

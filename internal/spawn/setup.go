@@ -129,12 +129,14 @@ func (s *setup) needed(r *Request, fdOf func(int) int, sock int) []int {
 func (s *setup) begin(need []int, sock int, wipe []span) {
 	s.add(StepInit, "prctl", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	s.init.ready.kind = msgReady
-	s.add(StepInit, "write", unix.SYS_WRITE, uintptr(sock), addr(&s.init.ready), unsafe.Sizeof(message{})).orValue(unsafe.Sizeof(message{}))
+	const size = unsafe.Sizeof(message{})
+	s.add(StepInit, "write", unix.SYS_WRITE, uintptr(sock), addr(&s.init.ready), size).orValue(size)
 	for _, g := range gaps(need) {
 		s.add(StepInit, "close_range", unix.SYS_CLOSE_RANGE, g[0], g[1], 0)
 	}
 	// Every signal: for SIGKILL and SIGSTOP the answer is EINVAL (sigaction(2)).
-	s.add(StepSignals, "rt_sigaction", unix.SYS_RT_SIGACTION, 1, addr(&s.before.action), 0, 8).upTo(0).orErrno(unix.EINVAL)
+	s.add(StepSignals, "rt_sigaction", unix.SYS_RT_SIGACTION, 1, addr(&s.before.action), 0, 8).upTo(0).
+		orErrno(unix.EINVAL)
 	s.add(StepInit, "umask", unix.SYS_UMASK, 0)
 	s.add(StepInit, "read", unix.SYS_READ, uintptr(sock), addr(&s.init.word), 1).orValue(1)
 	// Not before the word: the maps belong to root in an undumpable process (proc(5)).
@@ -149,7 +151,8 @@ func (s *setup) begin(need []int, sock int, wipe []span) {
 // namespace, whose limit only a capability there could raise again.
 func (s *setup) lastUserns() {
 	f := &s.init.source
-	s.add(StepNested, "openat", unix.SYS_OPENAT, atFDCWD, s.before.text("/proc/sys/user/max_user_namespaces"), unix.O_WRONLY|unix.O_CLOEXEC).into(f)
+	name := s.before.text("/proc/sys/user/max_user_namespaces")
+	s.add(StepNested, "openat", unix.SYS_OPENAT, atFDCWD, name, unix.O_WRONLY|unix.O_CLOEXEC).into(f)
 	s.add(StepNested, "write", unix.SYS_WRITE, addr(f), s.before.text("0"), 1).cells(0).orValue(1)
 	s.close(StepNested, f)
 }
@@ -179,9 +182,10 @@ type ifreq struct {
 func (s *setup) loopback() {
 	s.ifreq = &ifreq{flags: unix.IFF_UP | unix.IFF_RUNNING}
 	copy(s.ifreq.name[:], "lo")
-	s.add(StepLoopback, "socket", unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0).into(&s.init.tree)
-	s.add(StepLoopback, "ioctl", unix.SYS_IOCTL, addr(&s.init.tree), unix.SIOCSIFFLAGS, addr(s.ifreq)).cells(0)
-	s.close(StepLoopback, &s.init.tree)
+	fd := &s.init.tree
+	s.add(StepLoopback, "socket", unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0).into(fd)
+	s.add(StepLoopback, "ioctl", unix.SYS_IOCTL, addr(fd), unix.SIOCSIFFLAGS, addr(s.ifreq)).cells(0)
+	s.close(StepLoopback, fd)
 }
 
 // enter makes dir the working directory, which the command inherits. It may not go there
@@ -192,7 +196,8 @@ func (s *setup) enter(dir string, fd int, of held) error {
 		return nil
 	}
 	in := &s.init.source
-	s.add(StepDirectory, "openat2", unix.SYS_OPENAT2, atFDCWD, s.before.text(dir), s.how(unix.O_DIRECTORY, plain), unsafe.Sizeof(unix.OpenHow{})).into(in)
+	how := s.how(unix.O_DIRECTORY, plain)
+	s.add(StepDirectory, "openat2", unix.SYS_OPENAT2, atFDCWD, s.before.text(dir), how, howSize).into(in)
 	if fd > 0 {
 		if err := s.same(StepDirectory, in, fd, of); err != nil {
 			return err
@@ -228,9 +233,14 @@ func (s *setup) finish(pidfd, sock int) {
 		j.add(StepReaper, "close_range", unix.SYS_CLOSE_RANGE, g[0], g[1], 0)
 	}
 	i.sock = uintptr(sock)
-	i.rights = rights{size: uint64(unsafe.Offsetof(rights{}.pad)), level: unix.SOL_SOCKET, kind: unix.SCM_RIGHTS, fd: int32(pidfd)}
+	i.rights = rights{
+		size: uint64(unsafe.Offsetof(rights{}.pad)), level: unix.SOL_SOCKET, kind: unix.SCM_RIGHTS, fd: int32(pidfd),
+	}
 	i.iov = unix.Iovec{Base: (*byte)(unsafe.Pointer(&i.out)), Len: uint64(unsafe.Sizeof(i.out))}
-	i.msg = unix.Msghdr{Iov: &i.iov, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&i.rights)), Controllen: uint64(unsafe.Sizeof(i.rights))}
+	i.msg = unix.Msghdr{
+		Iov: &i.iov, Iovlen: 1,
+		Control: (*byte)(unsafe.Pointer(&i.rights)), Controllen: uint64(unsafe.Sizeof(i.rights)),
+	}
 	j.add(StepReaper, "sendmsg", unix.SYS_SENDMSG, uintptr(sock), addr(&i.msg), 0).orValue(unsafe.Sizeof(i.out))
 	j.add(StepReaper, "close", unix.SYS_CLOSE, uintptr(pidfd))
 	// The caller knows the process by now, so its number may be given away.

@@ -125,7 +125,8 @@ func (l *launch) clone(pair [2]int, wipe []span) error {
 	var errno syscall.Errno
 	if r.Cgroup > 0 {
 		j.clone = cloneArgs{
-			flags: flags | unix.CLONE_INTO_CGROUP, pidfd: uint64(addr(&j.pidfd)), exitSignal: uint64(unix.SIGCHLD), cgroup: uint64(r.Cgroup),
+			flags: flags | unix.CLONE_INTO_CGROUP, pidfd: uint64(addr(&j.pidfd)),
+			exitSignal: uint64(unix.SIGCHLD), cgroup: uint64(r.Cgroup),
 		}
 		pid, errno = forkInit(i, unix.SYS_CLONE3, addr(&j.clone), unsafe.Sizeof(j.clone), 0)
 	} else {

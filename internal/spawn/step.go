@@ -65,7 +65,8 @@ func (s Step) String() string {
 		"prepare", "clone", "session", "signals", "umask", "limits", "descriptors", "bounding set", "groups",
 		"identity", "keyring", "capabilities", "directory", "death signal", "no_new_privs", "landlock", "seccomp",
 		"self-test", "signal mask", "exec",
-		"namespaces", "id maps", "init", "private mounts", "nested namespaces", "root", "mount", "host name", "loopback", "command", "reaper",
+		"namespaces", "id maps", "init", "private mounts", "nested namespaces", "root", "mount", "host name",
+		"loopback", "command", "reaper",
 	}
 	if int(s) < len(names) {
 		return names[s]

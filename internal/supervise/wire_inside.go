@@ -22,8 +22,8 @@ func namespacesJSON(n *spawn.Namespaces) (v strictjson.Value, fds []int) {
 		mounts = append(mounts, strictjson.Object(
 			strictjson.Pair("kind", strictjson.Int(int64(m.Kind))),
 			strictjson.Pair("texts", packed(append([]string{m.Path, m.Source, m.FSType}, m.Options...)...)),
-			strictjson.Pair("flags", strictjson.Array(strictjson.Bool(m.Held > 0), strictjson.Bool(m.Over > 0), strictjson.Bool(m.Writable),
-				strictjson.Bool(m.Exec), strictjson.Bool(m.Devices), strictjson.Bool(m.Recursive), strictjson.Bool(m.OneMount))),
+			strictjson.Pair("flags", flagsJSON(
+				m.Held > 0, m.Over > 0, m.Writable, m.Exec, m.Devices, m.Recursive, m.OneMount)),
 			strictjson.Pair("mode", strictjson.Int(int64(m.Mode))),
 			strictjson.Pair("data", strictjson.Text(base64.StdEncoding.EncodeToString(m.Data))),
 			strictjson.Pair("access", numbers(m.Access))))
@@ -40,6 +40,14 @@ func namespacesJSON(n *spawn.Namespaces) (v strictjson.Value, fds []int) {
 		strictjson.Pair("uid_map", mapJSON(n.UIDMap)),
 		strictjson.Pair("gid_map", mapJSON(n.GIDMap)),
 		strictjson.Pair("mounts", strictjson.Array(mounts...))), fds
+}
+
+func flagsJSON(list ...bool) strictjson.Value {
+	out := make([]strictjson.Value, 0, len(list))
+	for _, b := range list {
+		out = append(out, strictjson.Bool(b))
+	}
+	return strictjson.Array(out...)
 }
 
 func mapJSON(m []spawn.IDMap) strictjson.Value {
