@@ -21,10 +21,25 @@ func (s *setup) attach(at string, over *int32) {
 	s.close(StepMount, &s.init.tree)
 }
 
-// find opens a name in a bound tree and proves that it is the held object.
+// find opens a name in a bound tree and proves that it is the held object: a symbolic link
+// only if that is what is held.
 func (s *setup) find(at string, fd int, into *int32, of held) error {
-	s.inRoot("openat2", unix.SYS_OPENAT2, at, s.how(0, plain|unix.RESOLVE_BENEATH), howSize).into(into)
-	return s.same(StepMount, into, fd, of)
+	var id identity
+	if fd > 0 { // else a name of the own proc
+		var err error
+		if id, err = of(fd); err != nil {
+			return err
+		}
+	}
+	flags := uint64(0)
+	if id.kind == unix.S_IFLNK {
+		flags = unix.O_NOFOLLOW
+	}
+	s.inRoot("openat2", unix.SYS_OPENAT2, at, s.how(flags, plain|unix.RESOLVE_BENEATH), howSize).into(into)
+	if fd > 0 {
+		s.sameAs(StepMount, into, id)
+	}
+	return nil
 }
 
 // clone copies the mount of the cell's object, with the attributes of m.
@@ -84,9 +99,12 @@ const maskName = "/.mask"
 // mask covers a directory by an empty file system and anything else by an empty file.
 func (s *setup) mask(m *Mount, of held) error {
 	i := s.init
-	id, err := of(m.Held)
-	if err != nil {
-		return err
+	id := identity{kind: unix.S_IFREG}
+	if m.Held > 0 {
+		var err error
+		if id, err = of(m.Held); err != nil {
+			return err
+		}
 	}
 	attrs := (&Mount{}).attributes()
 	if id.kind == unix.S_IFDIR {

@@ -140,3 +140,58 @@ try file cat secret/f; try write touch ro/f; try own mount -t tmpfs none free; c
 		t.Error("what is masked was shown")
 	}
 }
+
+// What a proc of the host's tells about other users is hidden in the program's own.
+func TestMaskInProc(t *testing.T) {
+	if read(t, "/proc/key-users") == "" {
+		t.Fatal("the host's file is empty: nothing would be shown")
+	}
+	r := newRoom(t)
+	r.add(Mount{Kind: KindMask, Path: "/proc/key-users", Mode: 0o444})
+	r.check(`echo size $(wc -c </proc/key-users); try write put /proc/key-users; echo control $(wc -l </proc/self/status | tr -d 0-9)`,
+		map[string]string{"size": "0", "write": readOnly, "control": ""})
+	r.add(Mount{Kind: KindMask, Path: "/proc/no-such-file", Mode: 0o444})
+	var e *Error
+	if _, err := Start(r.request("exit 0")); !errors.As(err, &e) || e.Step != StepMount || e.Errno != unix.ENOENT || e.Path != "/proc/no-such-file" {
+		t.Errorf("a mask of nothing: %v", err)
+	}
+	noChild(t)
+}
+
+// A link that has to stay is bound on itself, not what it leads to.
+func TestSelfBindOfALink(t *testing.T) {
+	w := tree(t, "rc", "d/", "other")
+	for name, to := range map[string]string{"link": "rc", "dangling": "nowhere", "free": "rc"} {
+		if err := os.Symlink(to, w+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newRoom(t)
+	r.bind(w, Mount{Writable: true})
+	for _, name := range []string{"link", "dangling"} {
+		fd, err := unix.Open(w+"/"+name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		r.add(Mount{Kind: KindSelf, Path: w + "/" + name, Held: fd})
+	}
+	r.check(`cd $1; try move mv link gone; try remove rm -f link; try over mv -T other link; try swap ln -sf other link; try dangling mv dangling gone
+echo reads $(cat link); try target put rc; try free mv free freed; try swapped ln -sf other freed`, map[string]string{
+		"move": busy, "remove": busy, "over": busy, "dangling": busy, "reads": "rc", "target": "ok", "free": "ok", "swapped": "ok",
+	}, w)
+	if to, err := os.Readlink(w + "/link"); err != nil || to != "rc" {
+		t.Errorf("the link outside leads to %q, %v", to, err)
+	}
+	// Another one in its place is found out, and so is a file.
+	for _, name := range []string{"dangling", "other"} {
+		fd := r.ns.Mounts[len(r.ns.Mounts)-2].Held
+		q := newRoom(t)
+		q.bind(w, Mount{Writable: true})
+		q.add(Mount{Kind: KindSelf, Path: w + "/" + name, Held: fd})
+		if _, err := Start(q.request("exit 0")); !isStep(err, StepMount, unix.ESTALE) {
+			t.Errorf("%s in place of the link: %v, want ESTALE", name, err)
+		}
+	}
+	noChild(t)
+}

@@ -69,11 +69,15 @@ func (s *setup) same(step Step, cell *int32, fd int, of held) error {
 	if err != nil {
 		return err
 	}
+	s.sameAs(step, cell, id)
+	return nil
+}
+
+func (s *setup) sameAs(step Step, cell *int32, id identity) {
 	s.idents = append(s.idents, &id)
 	c := s.add(step, "statx", unix.SYS_STATX, addr(cell), s.before.text(""), unix.AT_EMPTY_PATH, identityMask,
 		addr(&s.init.stat)).cells(0)
 	c.want, c.errs[0], c.errs[1] = wantSame, addr(&s.init.stat), addr(&id)
-	return nil
 }
 
 // root makes the new file system. It is mounted on top of the old root: that is there in

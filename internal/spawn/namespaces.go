@@ -58,10 +58,12 @@ const (
 	// KindBind binds the file or tree Source, which has to be the one behind Held.
 	KindBind
 	// KindSelf binds Path, which has to be what is behind Held, on itself: it can be
-	// neither renamed nor replaced then, and may be less open than what it lies in.
+	// neither renamed nor replaced then, and may be less open than what it lies in. A
+	// symbolic link is itself here, not what it leads to.
 	KindSelf
 	// KindMask hides Path, which has to be what is behind Held, behind an empty directory
-	// or file with Mode.
+	// or file with Mode. In a proc that was mounted here nothing can be held before the
+	// start: there Held is 0, and Path is a file.
 	KindMask
 	// KindSeal makes the KindFS at Path read-only.
 	KindSeal

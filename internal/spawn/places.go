@@ -24,8 +24,9 @@ const (
 // made has parents that were made here, and what is covered elsewhere is compared with a
 // held descriptor.
 type places struct {
-	at map[string]place
-	fs map[string]bool // the own mounts that KindSeal may close
+	at   map[string]place
+	fs   map[string]bool // the own mounts that KindSeal may close
+	proc string          // where a proc was mounted here
 }
 
 // maxMounts bounds one file system; the kernel has its own bound (sysctl fs.mount-max).
@@ -66,6 +67,9 @@ func (p *places) take(m *Mount) error {
 	case KindBind:
 		return p.bind(m)
 	case KindSelf, KindMask:
+		if m.Kind == KindMask && m.Held == 0 && p.inProc(m.Path) {
+			return nil
+		}
 		if m.Held <= 0 || !p.inForeign(m.Path) {
 			return errors.New("not a held descriptor in a bound tree")
 		}
@@ -109,6 +113,9 @@ func (p *places) mountFS(m *Mount) error {
 		return errors.New("no type or an empty option")
 	}
 	p.fs[m.Path] = true
+	if m.FSType == "proc" {
+		p.proc = m.Path
+	}
 	if m.FSType != "tmpfs" {
 		p.at[m.Path] = foreign
 	}
@@ -141,6 +148,9 @@ func (p *places) inForeign(name string) bool {
 	}
 	return p.at[name] == foreign
 }
+
+// inProc reports whether name lies in the program's own proc, whose names nobody can change.
+func (p *places) inProc(name string) bool { return p.proc != "" && path.Dir(name) == p.proc }
 
 func (p *places) empty(name string) bool {
 	for other := range p.at {

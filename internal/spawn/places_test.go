@@ -48,6 +48,9 @@ func TestMountsThatAreRefused(t *testing.T) {
 		{"a mask of an own place", true, []Mount{dir("/a"), mask("/a")}},
 		{"a mask of a link", true, []Mount{link("/a"), mask("/a")}},
 		{"a mask of nothing held", true, []Mount{dir("/w"), bind("/w"), {Kind: KindMask, Path: "/w/x"}}},
+		{"a mask of nothing held beside proc", true, []Mount{dir("/proc"), proc("/proc"), dir("/w"), bind("/w"), {Kind: KindMask, Path: "/w/keys"}}},
+		{"a mask of nothing held in a part of proc", true, []Mount{dir("/proc"), proc("/proc"), {Kind: KindMask, Path: "/proc/1/environ"}}},
+		{"a self-bind of nothing held in proc", true, []Mount{dir("/proc"), proc("/proc"), {Kind: KindSelf, Path: "/proc/keys"}}},
 		{"a self-bind of an own place", true, []Mount{dir("/a"), self("/a")}},
 		{"a seal of a bind", true, []Mount{dir("/w"), bind("/w"), {Kind: KindSeal, Path: "/w"}}},
 		{"a seal of a file system that is bound over", true, []Mount{dir("/w"), tmpfs("/w"), bind("/w"), {Kind: KindSeal, Path: "/w"}}},
@@ -59,6 +62,7 @@ func TestMountsThatAreRefused(t *testing.T) {
 		{"a tmpfs and what is made in it", false, []Mount{dir("/a"), tmpfs("/a"), dir("/a/b"), {Kind: KindSeal, Path: "/a"}}},
 		{"binds to a folder and to a file", false, []Mount{dir("/w"), bind("/w"), file("/f"), bind("/f")}},
 		{"a bind in a bound tree", false, []Mount{dir("/w"), bind("/w"), over("/w/x"), mask("/w/x/y"), self("/w/z")}},
+		{"a mask in proc", false, []Mount{dir("/proc"), proc("/proc"), {Kind: KindMask, Path: "/proc/keys"}}},
 		{"grants", false, []Mount{dir("/a"), grant("/a"), grant("/"), dir("/proc"), proc("/proc"), grant("/proc")}},
 	} {
 		if err := checkMounts(c.list); (err != nil) != c.refuse {
