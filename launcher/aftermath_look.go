@@ -44,7 +44,11 @@ func (l *looker) find(w *Watch) (at string, err error) {
 }
 
 func (l *looker) read(w *Watch, dir string) dirState {
-	fd, stop, err := openBelow(l.facts.Paths[w.Want].fd, relative(dir, w.Root))
+	held := l.facts.Paths[w.Want].fd
+	if held <= 0 {
+		return dirState{err: unix.EBADF} // the facts were closed before the end
+	}
+	fd, stop, err := openBelow(held, relative(dir, w.Root))
 	switch {
 	case errors.Is(err, unix.ELOOP):
 		return dirState{link: filepath.Join(w.Root, stop)}

@@ -109,7 +109,7 @@ type Session struct {
 }
 
 // Start carries a plan out as [Plan.Run] does, in a spawner, and returns when the program
-// runs. Options.Stdio are descriptors of the caller and must be given; the program gets a
+// runs. The facts are held until [Session.Wait] has returned. Options.Stdio are descriptors of the caller and must be given; the program gets a
 // session of its own and never the caller's terminal.
 func (h *Host) Start(p *Plan, f *Facts, o Options) (*Session, error) {
 	if p.Refusal != nil {
@@ -147,9 +147,7 @@ func (s *Session) Wait() (*Result, error) {
 		return nil, errors.Join(err, s.spawner.Close())
 	}
 	s.host.give(s.spawner)
-	if s.session.cgroup != nil {
-		res.OOM = s.session.cgroup.oomKilled()
-	}
+	out := s.session.ended(res)
 	s.session.close()
-	return res, nil
+	return out, nil
 }

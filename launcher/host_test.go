@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/needs"
 	"brainbox/policy"
 )
 
@@ -51,6 +52,11 @@ func newHost(t *testing.T) *Host {
 // planFor decides on /bin/sh -c script with the system folders and w writable.
 func planFor(t *testing.T, w, script string) (*Facts, *Plan) {
 	t.Helper()
+	return planIn(t, "landlock", w, script)
+}
+
+func planIn(t *testing.T, isolation, w, script string) (*Facts, *Plan) {
+	t.Helper()
 	place, err := Look([]string{"PATH=/usr/bin:/bin"})
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +64,9 @@ func planFor(t *testing.T, w, script string) (*Facts, *Plan) {
 	place.Cwd = w
 	flags := policy.NewFlagLayer()
 	if err := flags.AddGrant("--rwx", w, policy.RightWriteExec); err != nil {
+		t.Fatal(err)
+	}
+	if err := flags.Set("sandbox.isolation", "--isolation "+isolation, isolation); err != nil {
 		t.Fatal(err)
 	}
 	layers, err := policy.Layers("minimal", nil, flags)
@@ -103,6 +112,41 @@ func TestHostRunsConfined(t *testing.T) {
 		st, _ := os.ReadFile(w + "/st")
 		if len(got) != 0 || string(ok) != "ok\n" || !strings.Contains(string(st), "2") {
 			t.Errorf("got %q, ok %q, status %q", got, ok, st)
+		}
+		if _, err := os.Stat(f.RunDir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the run's folder is left: %v", err)
+		}
+	}
+	if n := len(h.idle); n != 1 {
+		t.Errorf("%d idle spawners, want 1", n)
+	}
+}
+
+// A spawner makes the namespaces itself, from the descriptors that it is sent.
+func TestHostRunsInNamespaces(t *testing.T) {
+	needs.Userns(t)
+	h := newHost(t)
+	for range 2 {
+		w := resolved(t.TempDir())
+		if err := os.MkdirAll(w+"/made/x", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, p := planIn(t, "namespaces", w, "ls -d /proc/[0-9]* | wc -l >n; echo $$ >pid; ls -A / >root; exit 5")
+		s, err := h.Start(p, f, Options{Stdio: [3]int{0, 2, 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.ReadFile("/proc/" + itoa(s.PID) + "/status"); err == nil && !strings.Contains(string(st), "NSpid:\t"+itoa(s.PID)+"\t") {
+			t.Errorf("process %d is not the command:\n%s", s.PID, st)
+		}
+		res, err := s.Wait()
+		if err != nil || res.Status != 5 || res.After == nil {
+			t.Fatalf("Wait = %+v, %v; want status 5", res, err)
+		}
+		pid, _ := os.ReadFile(w + "/pid")
+		root, _ := os.ReadFile(w + "/root")
+		if string(pid) != "2\n" || strings.Contains(string(root), "home\n") {
+			t.Errorf("process %q, root %q", pid, root)
 		}
 		if _, err := os.Stat(f.RunDir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the run's folder is left: %v", err)

@@ -22,7 +22,13 @@ type InsideFact struct {
 	Group  string // the name of the caller's group; "" if /etc/group does not know it
 	Resolv []byte // /etc/resolv.conf
 	Keys   bool   // /proc/keys exists
+
+	// The ids that are taken along; nil: the caller's own alone, as an ordinary user must.
+	UIDs, GIDs []IDRange
 }
+
+// IDRange is Count ids, from First on.
+type IDRange struct{ First, Count uint32 }
 
 // Guard says how a name is held.
 type Guard uint8

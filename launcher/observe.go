@@ -66,6 +66,11 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	if !req.Exec {
 		f.GitConfig = gitIdentity(pl)
 		f.Cgroup = cgroupFact(p, mountinfo)
+		if wantsInside(p) {
+			f.observeInside(p)
+		} else {
+			f.observeTop(p)
+		}
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ func (f *Facts) observeInside(p *policy.Policy) {
 	o.in.Resolv = []byte(readSmall("/etc/resolv.conf"))
 	o.in.Group = groupName(readSmall("/etc/group"), f.Place.GID)
 	o.in.Keys = unix.Access("/proc/keys", unix.F_OK) == nil
+	o.ids()
 	o.links()
 	o.sockets()
 	o.spread()
@@ -74,6 +76,30 @@ type scanRoot struct {
 type foundGit struct {
 	path string
 	kind namescan.Kind
+}
+
+// ids finds out which ids root takes along: all that it has. Its program holds no capability,
+// so they let it do nothing, but it sees whose a file is and may be started as another user;
+// and the init may look for what is to be mounted where only another user may
+// (user_namespaces(7)).
+func (o *insideLook) ids() {
+	if o.f.Place.EUID == 0 && hasCapability(unix.CAP_SETUID) && hasCapability(unix.CAP_SETGID) {
+		o.in.UIDs = idRanges(readSmall("/proc/self/uid_map"))
+		o.in.GIDs = idRanges(readSmall("/proc/self/gid_map"))
+	}
+}
+
+// idRanges reads the ids that exist here from the text of /proc/self/uid_map.
+func idRanges(text string) []IDRange {
+	var list []IDRange
+	for line := range strings.Lines(text) {
+		var r IDRange
+		var outside uint32
+		if n, err := fmt.Sscan(line, &r.First, &outside, &r.Count); n == 3 && err == nil {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // links collects the links that lead to what is granted, and to what the program is told

@@ -124,7 +124,12 @@ type planner struct {
 
 // NewPlan decides what every entry of p becomes with the given facts. It is pure. A plan
 // with a Refusal is complete all the same, so that check can show all of it.
-func NewPlan(p *policy.Policy, f *Facts) *Plan { return newPlan(p, f, false) }
+func NewPlan(p *policy.Policy, f *Facts) *Plan {
+	return newPlan(p, f, wantsInside(p) && f.Inside != nil)
+}
+
+// wantsInside reports whether a policy asks for isolation namespaces.
+func wantsInside(p *policy.Policy) bool { return p.Sandbox.Isolation.V == "namespaces" }
 
 // newPlan decides for isolation landlock, or inside for namespaces; the facts then have
 // to have what [Facts.Inside] holds.
@@ -208,8 +213,8 @@ func firstOf(words ...string) string {
 // worst returns the worse of two states.
 func worst(a, b State) State { return max(a, b) }
 
-// isolation decides how the program is held. Namespaces are not built in yet: auto
-// means landlock, and asking for namespaces is refused rather than replaced.
+// isolation decides how the program is held. Asking for namespaces is never answered with
+// something else; auto means landlock.
 func (d *planner) isolation() {
 	if d.pol.Sandbox.Isolation.Set {
 		d.plan.Asked = d.pol.Sandbox.Isolation.V
@@ -220,10 +225,17 @@ func (d *planner) isolation() {
 	}
 	if d.plan.Asked == "namespaces" {
 		d.refuse(&Refusal{
-			Status: StatusRefused, Message: "isolation namespaces is not available in this version",
-			Hint: "--isolation landlock holds files, network and system calls; brainbox check shows what stays open",
+			Status: StatusRefused, Message: "isolation namespaces needs a supervisor, and there is none here",
+			Hint: "brainbox run --isolation namespaces; --isolation landlock needs none",
 		})
 	}
+}
+
+// elsewhere reports whether the program has something of its own, or nothing, where the
+// working directory is on the host.
+func (d *planner) elsewhere() bool {
+	r := d.plan.region(d.facts.Cwd.Target)
+	return d.inside && (r.own || r.hidden || r.denied)
 }
 
 // directory decides where the program starts: inside a grant.
@@ -238,7 +250,7 @@ func (d *planner) directory() {
 	}
 	d.plan.Cwd = f.Cwd.Target
 	for i, w := range f.Wants {
-		if f.Paths[i].Err == nil && w.Right.Grants() && d.dropped[i] == "" && policy.Below(f.Cwd.Target, f.Paths[i].Target) {
+		if f.Paths[i].Err == nil && w.Right.Grants() && d.dropped[i] == "" && policy.Below(f.Cwd.Target, f.Paths[i].Target) && !d.elsewhere() {
 			return
 		}
 	}

@@ -16,6 +16,10 @@ import (
 // operator's own only what that filter refuses can be asked for.
 func (p *Plan) probes(canary string, filter seccomp.Program) []spawn.Probe {
 	var list []spawn.Probe
+	owned := true
+	if ok, _ := p.Allows(policy.RightWrite, canary); ok && p.Isolation == "namespaces" {
+		canary, owned = "/canary", false // a grant holds the run's folder; the root is never one
+	}
 	if ok, _ := p.Allows(policy.RightWrite, canary); !ok {
 		// The program's user may write there by the folder's mode, and by the file's where
 		// it is another user, who could not make one. A folder, because making one takes no
@@ -25,7 +29,7 @@ func (p *Plan) probes(canary string, filter seccomp.Program) []spawn.Probe {
 			Args:   [6]uintptr{^uintptr(99), 0, 0o700}, // AT_FDCWD
 			Errnos: []syscall.Errno{unix.EACCES, unix.ENOENT, unix.EROFS},
 		}
-		if p.Identity != nil {
+		if p.Identity != nil && owned {
 			probe.Nr, probe.Args[2] = unix.SYS_OPENAT, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW
 		}
 		list = append(list, probe)

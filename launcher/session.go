@@ -21,8 +21,11 @@ type Options struct {
 	Started  func(pid int)
 }
 
-// Result is how a run ended.
-type Result = supervise.Result
+// Result is how a run ended, and what it left behind.
+type Result struct {
+	supervise.Result
+	After *Aftermath
+}
 
 // session is one run between its preparation and its end.
 type session struct {
@@ -42,7 +45,8 @@ func (s *session) started() {
 }
 
 // Run carries the plan out: it makes the private folders, starts the program, waits for
-// the end of its whole tree, and removes what it made. Facts are those of the plan.
+// the end of its whole tree, takes away what the program may not leave behind, and removes
+// what it made itself. Facts are those of the plan.
 //
 // A *Refusal or *spawn.Error means that the program never ran and nothing is left.
 func (p *Plan) Run(f *Facts, o Options) (*Result, error) {
@@ -66,10 +70,15 @@ func (p *Plan) Run(f *Facts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, p.startError(err)
 	}
+	return s.ended(res), nil
+}
+
+// ended looks at what the run left when its whole tree has ended.
+func (s *session) ended(res *supervise.Result) *Result {
 	if s.cgroup != nil {
 		res.OOM = s.cgroup.oomKilled()
 	}
-	return res, nil
+	return &Result{Result: *res, After: s.plan.After(s.facts)}
 }
 
 // startError turns a failed step into the status that a shell would give.
@@ -77,6 +86,10 @@ func (p *Plan) startError(err error) error {
 	var e *spawn.Error
 	if !errors.As(err, &e) {
 		return err
+	}
+	if p.Isolation == "namespaces" && e.NotOffered() {
+		_, r := FallBack(p, Attempt{Step: e.Step.String(), Errno: e.Errno})
+		return r
 	}
 	r := &Refusal{Status: StatusRefused, Message: "start: " + e.Error()}
 	if e.Step == spawn.StepExec {
@@ -132,9 +145,13 @@ func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
 	r := spawn.Request{
 		Path: p.File, Argv: p.Command, Env: p.Env, Ruleset: s.ruleset, Filter: sockFilter(filter), Unconfined: p.NoFilter,
 		Stdio: o.Stdio, Pass: o.Pass, Dir: s.facts.Cwd.fd, Umask: p.Umask, Session: !p.Terminal, Bounding: p.Bounding,
-		DieWithParent: true, Probes: p.probes(s.dir.path+"/canary", filter),
+		DieWithParent: true, Probes: p.probes(s.dir.path+"/canary", filter), Namespaces: s.namespaces(),
 	}
-	if p.Cwd == "/" && s.facts.Cwd.Target != "/" {
+	switch {
+	case p.Cwd != "/":
+	case r.Namespaces != nil:
+		r.Dir = 0 // the program's own root is another folder
+	case s.facts.Cwd.Target != "/":
 		r.Dir = s.rootDir()
 	}
 	for _, l := range p.Limits {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -31,13 +33,21 @@ func TestMain(m *testing.M) {
 //
 // and COMMAND may be "pair", which runs its arguments with a connected socket as
 // descriptor 3, a listening one as 4 and a datagram one as 5.
-func TestScript(t *testing.T) {
-	files, err := filepath.Glob("testdata/script/*.txtar")
+func TestScript(t *testing.T) { scripts(t, "testdata/script") }
+
+// TestScriptInside runs testdata/inside/*.txtar, which start in namespaces.
+func TestScriptInside(t *testing.T) {
+	needs.Userns(t)
+	scripts(t, "testdata/inside")
+}
+
+func scripts(t *testing.T, dir string) {
+	files, err := filepath.Glob(dir + "/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v, %v", files, err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", Setup: setUp, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: dir, Setup: setUp, RequireExplicitExec: true, RequireUniqueNames: true,
 		Condition: func(name string) (bool, error) {
 			if name == "root" {
 				return os.Geteuid() == 0, nil
