@@ -60,7 +60,33 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	for _, s := range res.Survivors {
 		_, _ = fmt.Fprintf(c.App.ErrWriter, "brainbox: process %d of user %d could not be ended\n", s.PID, s.UID)
 	}
+	tellAfter(c.App.ErrWriter, res.After)
 	return res.Status, nil
+}
+
+// tellAfter says what the run left behind that a host tool would run or trust, one line
+// each. It is said with -q too: a file that was moved away is not where it was made.
+func tellAfter(w io.Writer, a *launcher.Aftermath) {
+	for i := range a.Protected {
+		p := &a.Protected[i]
+		switch {
+		case p.Err != nil:
+			printf(w, "brainbox: the run created %s, and it could not be moved away: %s\n", quote(p.Path), oneLine(p.Err.Error()))
+		case p.Moved == "":
+			printf(w, "brainbox: the run created %s, which is kept\n", quote(p.Path))
+		default:
+			printf(w, "brainbox: the run created %s, which is now %s\n", quote(p.Path), quote(p.Moved))
+		}
+	}
+	for _, path := range a.Repositories {
+		printf(w, "brainbox: the run created the repository %s; look at its hooks and config before you use git there\n", quote(path))
+	}
+	for _, key := range a.Config {
+		printf(w, "brainbox: the run changed what git would run: %s\n", oneLine(key))
+	}
+	for _, dir := range a.Unread {
+		printf(w, "brainbox: what the run left in %s could not be looked at\n", quote(dir))
+	}
 }
 
 // tell prints, on a terminal or with -v, what stays open, in one line.

@@ -142,13 +142,23 @@ func (s *statusLines) exited(r *launcher.Result) {
 		strictjson.Pair("timed_out", strictjson.Bool(r.TimedOut)),
 		strictjson.Pair("oom", strictjson.Bool(r.OOM)),
 		strictjson.Pair("survivors", strictjson.Array(survivors...)),
-		strictjson.Pair("created_protected", strictjson.Array()),
-		strictjson.Pair("created_repository", strictjson.Array()),
-		strictjson.Pair("changed_executable_config", strictjson.Array()),
+		strictjson.Pair("created_protected", createdJSON(r.After.Protected)),
+		strictjson.Pair("created_repository", strictjson.Texts(r.After.Repositories)),
+		strictjson.Pair("changed_executable_config", strictjson.Texts(r.After.Config)),
 		strictjson.Pair("duration_ms", strictjson.Int(r.Duration.Milliseconds())),
 		strictjson.Pair("peak_rss_kib", strictjson.Int(r.PeakRSS)),
 		strictjson.Pair("dropped", strictjson.Int(s.dropped)),
 	))
+}
+
+// createdJSON lists what the run made; "moved" is empty for what is still there.
+func createdJSON(list []launcher.Created) strictjson.Value {
+	out := make([]strictjson.Value, 0, len(list))
+	for i := range list {
+		out = append(out, strictjson.Object(
+			strictjson.Pair("path", strictjson.Text(list[i].Path)), strictjson.Pair("moved", strictjson.Text(list[i].Moved))))
+	}
+	return strictjson.Array(out...)
 }
 
 func (s *statusLines) close() {
