@@ -52,7 +52,40 @@ func (p *Plan) allowsInside(right policy.Right, target string) (bool, *Entry) {
 			}
 		}
 	}
+	if best == nil && r.own { // made for the run, and no entry's
+		best = &Entry{Value: r.path, Path: r.path, Target: r.path, Right: right.String(), State: StateEnforced, Source: -1}
+	}
 	return best != nil, best
+}
+
+// HeldAs says what isolation namespaces has at a path.
+type HeldAs uint8
+
+// The answers of [Plan.Held].
+const (
+	HeldAsGranted HeldAs = iota // what the host has, as far as it is granted
+	HeldOwn                     // something that is made for the run
+	HeldProtected               // what the host has, and nothing can change it
+	HeldDenied                  // something empty
+)
+
+// Held says what the program has at a path, and in which tree it lies: in isolation
+// namespaces that may not be what the host has. The root is no such place: what is not
+// granted is not there.
+func (p *Plan) Held(path string) (what HeldAs, place string) {
+	if p.Isolation != "namespaces" {
+		return HeldAsGranted, ""
+	}
+	r := p.region(path)
+	switch {
+	case r.denied:
+		return HeldDenied, r.path
+	case r.own && r.path != "/" && r.path != "/dev":
+		return HeldOwn, r.path
+	case r.guarded:
+		return HeldProtected, r.path
+	}
+	return HeldAsGranted, r.path
 }
 
 // covers reports whether an entry's word gives what right needs.

@@ -95,11 +95,11 @@ func (m *mounter) synthesise() {
 // synthesised reports whether an entry names such a file.
 func (d *planner) synthesised(i int) bool {
 	w := &d.facts.Wants[i]
-	switch w.Abs {
-	case "/etc/passwd", "/etc/group", "/etc/resolv.conf":
-		return w.Right.Grants() && d.fromProfile(w) && !d.operatorGrants(w.Abs)
-	}
-	return false
+	return synthesised(w.Abs) && w.Right.Grants() && d.fromProfile(w) && !d.operatorGrants(w.Abs)
+}
+
+func synthesised(path string) bool {
+	return path == "/etc/passwd" || path == "/etc/group" || path == "/etc/resolv.conf"
 }
 
 func (m *mounter) file(i int) {

@@ -3,6 +3,7 @@ package launcher
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -141,6 +142,31 @@ func (d *planner) home() {
 	}
 }
 
+// notShown reports whether a program that is not there inside, or whose interpreter is
+// not, is there on the host.
+func (p *Plan) notShown() bool {
+	if p.Isolation != "namespaces" {
+		return false
+	}
+	file := resolved(p.File)
+	if ok, _ := p.Allows(policy.RightExec, file); !ok {
+		return true
+	}
+	if what, _ := p.Held(file); what == HeldOwn {
+		return true
+	}
+	f, err := os.OpenFile(p.File, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [256]byte // as much as the kernel looks at (execve(2))
+	n, _ := f.Read(head[:])
+	line, isScript := strings.CutPrefix(firstLine(string(head[:n])), "#!")
+	words := strings.Fields(line)
+	return isScript && len(words) > 0 && executable(words[0]) == nil
+}
+
 // NotRunHint says why execve(2) was refused inside, from the plan: no byte of what
 // happened inside is needed.
 func (p *Plan) NotRunHint(errno error) string {
@@ -150,7 +176,8 @@ func (p *Plan) NotRunHint(errno error) string {
 		}
 		return ""
 	}
-	if ok, _ := p.Allows(policy.RightExec, resolved(p.File)); ok {
+	what, _ := p.Held(resolved(p.File))
+	if ok, _ := p.Allows(policy.RightExec, resolved(p.File)); ok && what != HeldOwn {
 		return "its interpreter, or a loader that it names, lies in no execute grant"
 	}
 	return "it lies in no execute grant: --rox " + quotePath(p.File) + " would allow it"

@@ -93,11 +93,15 @@ func (p *Plan) startError(err error) error {
 	}
 	r := &Refusal{Status: StatusRefused, Message: "start: " + e.Error()}
 	if e.Step == spawn.StepExec {
-		r.Status, r.Message = StatusNotRun, quotePath(p.File)+": "+e.Errno.Error()
-		if e.Errno == unix.ENOENT {
+		errno := e.Errno
+		if errno == unix.ENOENT && p.notShown() {
+			errno = unix.EACCES // found, and not to be seen from inside
+		}
+		r.Status, r.Message = StatusNotRun, quotePath(p.File)+": "+errno.Error()
+		if errno == unix.ENOENT {
 			r.Status = StatusNotFound
 		}
-		r.Hint = p.NotRunHint(e.Errno)
+		r.Hint = p.NotRunHint(errno)
 	}
 	return r
 }

@@ -61,7 +61,7 @@ func answer(pol *policy.Policy, f *launcher.Facts, p *launcher.Plan, op, target 
 	case "connect", "bind":
 		return whyPort(p, op, target)
 	case "unix":
-		return whyClause(p, "unix"), nil
+		return whyUnix(p, target)
 	case "env":
 		ok, reason := launcher.ExplainEnv(pol, f, target)
 		return verdict{status: denyUnless(ok), reason: reason}, nil
@@ -98,6 +98,9 @@ func whyPath(p *launcher.Plan, right policy.Right, name, flag string) (verdict, 
 	if err != nil {
 		return verdict{status: whyUnknown, reason: err.Error()}, nil
 	}
+	if v, ok := whyInside(p, right, target); ok {
+		return v, nil
+	}
 	ok, e := p.Allows(right, target)
 	if ok {
 		return verdict{reason: right.String() + " is granted by " + e.Right + " " + quote(e.Value) + " (" + sourceName(p, e.Source) + ")"}, nil
@@ -108,12 +111,65 @@ func whyPath(p *launcher.Plan, right policy.Right, name, flag string) (verdict, 
 	}, nil
 }
 
+// whyInside answers where isolation namespaces has something else than the host.
+func whyInside(p *launcher.Plan, right policy.Right, target string) (verdict, bool) {
+	held, place := p.Held(target)
+	switch held {
+	case launcher.HeldOwn:
+		if _, err := os.Lstat(target); err != nil && filepath.Dir(target) == place {
+			break // it can make that one in a folder of its own
+		}
+		return verdict{
+			status: whyDenied, reason: "the program has a " + quote(place) + " of its own, without what the host has there",
+			hint: "grant " + quote(target) + " itself",
+		}, true
+	case launcher.HeldProtected:
+		if right.Writes() {
+			return verdict{
+				status: whyDenied, reason: quote(place) + " is protected", hint: "--no-protect " + quote(place) + ", if an entry protects just that",
+			}, true
+		}
+	case launcher.HeldDenied:
+		return verdict{status: whyDenied, reason: quote(place) + " is denied, whatever else grants it"}, true
+	case launcher.HeldAsGranted:
+	}
+	return verdict{}, false
+}
+
+// whyUnix answers for a socket by path.
+func whyUnix(p *launcher.Plan, name string) (verdict, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return verdict{}, err
+	}
+	for i := range p.Clauses {
+		if p.Clauses[i].Name != "unix" || p.Isolation != "namespaces" {
+			continue
+		}
+		for _, e := range p.Clauses[i].Entries {
+			if e.State == launcher.StateEnforced && e.Source >= 0 && e.Path == abs {
+				return verdict{reason: "it is listed: " + quote(e.Value) + " (" + sourceName(p, e.Source) + ")"}, nil
+			}
+		}
+	}
+	v := whyClause(p, "unix")
+	if p.Isolation == "namespaces" {
+		v.hint = "--unix " + quote(abs) + " would allow it"
+	}
+	return v, nil
+}
+
 func whyPort(p *launcher.Plan, op, target string) (verdict, error) {
 	port, err := policy.ParsePort(target)
 	if err != nil {
 		return verdict{}, refuse(err.Error(), "brainbox why "+op+" 443")
 	}
 	v := whyClause(p, "network")
+	if p.OwnNetwork {
+		v.status, v.reason = whyDenied, "the program has a network of its own, in which nobody listens but itself"
+		v.hint = "--net ports --" + op + "-tcp " + strconv.Itoa(int(port)) + " gives it the host's"
+		return v, nil
+	}
 	if p.Landlock.OpenTCP {
 		return verdict{reason: "the network is the host's"}, nil
 	}
