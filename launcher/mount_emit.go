@@ -32,7 +32,8 @@ func (m *mounter) region(s *spot, around *region) region {
 	case s.own != ownNone:
 		here = region{path: s.path, own: s.own == ownFolder, hidden: s.own != ownFolder}
 		for i := range s.make {
-			here.write, here.exec = here.write || s.make[i].Writable, here.exec || s.make[i].Exec
+			here.write = here.write || s.make[i].Writable || s.make[i].Devices // which a read-only mount takes from nobody
+			here.exec = here.exec || s.make[i].Exec
 		}
 	case denied:
 	case s.private != HeldNone:
@@ -181,6 +182,9 @@ func (m *mounter) bind(s *spot, here *region, over bool) {
 	case s.spread >= 0:
 		w := &m.f.Wants[m.in.Spread[s.spread].Want]
 		b.Held, b.Clause, b.Value, b.Origin = Held{HeldSpread, s.spread}, "files", w.Text, w.Source
+	}
+	if s.grant >= 0 && m.f.Paths[s.grant].Device {
+		b.Writable = false // see devices: it can be written to all the same
 	}
 	m.mounts = append(m.mounts, b)
 }

@@ -50,7 +50,9 @@ func (m *mounter) right(path string, r landlock.Right, device bool) {
 }
 
 // devices fills /dev: the host's few harmless ones, and the names that lead to a program's
-// own descriptors. The run's terminal is /dev/console: the number that it has on the host
+// own descriptors. A device can be written to through a read-only mount, and nothing else
+// can be done to it: root's program would take the host's /dev/null from everybody else by
+// one chmod(2). The run's terminal is /dev/console: the number that it has on the host
 // is another terminal's here (ttyname(3)).
 func (m *mounter) devices() {
 	for i := range m.f.Wants {
@@ -69,7 +71,7 @@ func (m *mounter) devices() {
 		s.make = []Mount{
 			{Kind: MountFile, Path: path, Mode: 0o444, Origin: -1},
 			{
-				Kind: MountBind, Path: path, Source: p.Target, Held: Held{HeldPath, i}, Writable: true, Devices: true,
+				Kind: MountBind, Path: path, Source: p.Target, Held: Held{HeldPath, i}, Devices: true,
 				Value: w.Text, Origin: -1,
 			},
 		}

@@ -118,6 +118,23 @@ stat -c %u:%n f theirs; grep CapEff /proc/self/status`, func(f *Facts) { f.Ident
 	}
 }
 
+// A device can be used, and nothing can be done to it: not even by root's program, who owns
+// the host's /dev/null.
+func TestDevicesInsideStayAsTheyAre(t *testing.T) {
+	var before, after unix.Stat_t
+	if err := unix.Stat("/dev/null", &before); err != nil {
+		t.Fatal(err)
+	}
+	res, out, err := runInside(t, checkout(t, "f: x"), "", `for x in "chmod 666 /dev/null" "touch /dev/zero" "chown 0 /dev/full" "rm /dev/null" "mknod n c 1 3"; do
+$x 2>/dev/null && echo "$x worked"; done; echo x >/dev/null && head -c 3 /dev/zero | wc -c; echo x 2>/dev/null >>/dev/full || echo full; : >|/dev/null && echo cut`, nil)
+	if want := "3\nfull\ncut\n"; err != nil || res.Status != 0 || out != want {
+		t.Errorf("%+v, %v: %q, want %q", res, err, out, want)
+	}
+	if err := unix.Stat("/dev/null", &after); err != nil || before.Mode != after.Mode || before.Uid != after.Uid {
+		t.Errorf("the host's /dev/null has mode %o, had %o", after.Mode, before.Mode)
+	}
+}
+
 // A run in namespaces takes its own with it, and a failing step says which it was.
 func TestAStartThatFailsInside(t *testing.T) {
 	dir := checkout(t, "f: x", "secret/x: x")
