@@ -52,7 +52,7 @@ func (p *Plan) allowsInside(right policy.Right, target string) (bool, *Entry) {
 			}
 		}
 	}
-	if best == nil && r.own { // made for the run, and no entry's
+	if best == nil && r.own && r.write { // made for the run, and no entry's
 		best = &Entry{Value: r.path, Path: r.path, Target: r.path, Right: right.String(), State: StateEnforced, Source: -1}
 	}
 	return best != nil, best

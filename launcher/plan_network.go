@@ -48,10 +48,12 @@ func (d *planner) network() {
 }
 
 // ownNetwork decides mode "none" in a network namespace: a loopback device of the
-// program's own and nothing that leads out. Landlock leaves TCP alone, or a program could
-// not talk to itself; seccomp still refuses the families that no namespace holds.
+// program's own and nothing that leads out. Landlock leaves TCP alone, and seccomp the
+// protocols of the Internet, or a program could not talk to itself; seccomp still refuses
+// the families that no namespace holds.
 func (d *planner) ownNetwork(c *Clause) {
 	d.plan.OwnNetwork, d.plan.Landlock.OpenTCP = true, true
+	d.plan.Seccomp.Network = seccomp.NetHost
 	c.Mechanism = "network namespace, seccomp"
 }
 
