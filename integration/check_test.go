@@ -28,7 +28,7 @@ type plan struct {
 // check asks brainbox what it would hold for a start in dir.
 func check(t testing.TB, dir string, flags ...string) plan {
 	t.Helper()
-	cmd := exec.Command(program("brainbox"), append([]string{"check", "--json", "--isolation", "landlock"}, flags...)...)
+	cmd := exec.Command(program("brainbox"), append([]string{"check", "--json", "--isolation", isolation}, flags...)...)
 	cmd.Dir, cmd.Env = dir, environ(t)
 	out, err := cmd.Output()
 	if err != nil {

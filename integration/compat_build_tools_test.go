@@ -34,7 +34,7 @@ printf 'package main\n\nimport "demo/pure"\n\nfunc main() { println(pure.Add(1, 
 			case $m in "$HOME"/*) (mkdir -p "$m" && touch "$m/x" && rm "$m/x") 2>/dev/null && echo open;;
 			*) (touch "$m/x" && rm "$m/x") 2>/dev/null || echo shared; ls "$m" >/dev/null;; esac;
 			test -z "$(go env GOFLAGS)"`,
-			refused: `own\n(open|shared)\n`,
+			refused: `own\n(open|shared)\n`, ns: `own\n(open|shared)\n`,
 		},
 	})
 }
@@ -133,7 +133,7 @@ END
 		{
 			name: "strace is refused", needs: []string{"strace"},
 			script: `strace -o t true 2>/dev/null && echo traced || echo refused;
-			rm -f t`, refused: `refused\n`,
+			rm -f t`, refused: `refused\n`, ns: `refused\n`,
 		},
 	})
 }

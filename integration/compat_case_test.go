@@ -44,6 +44,11 @@ type compatCase struct {
 	// refused is the pattern for what the confined script prints instead where
 	// isolation landlock cannot allow what it does; its status is then free.
 	refused string
+
+	// The same for isolation namespaces.
+	ns      string   // pattern for what is printed instead of the control's text
+	nsFlags []string // further flags
+	notNS   string   // why the case is left out there
 }
 
 // compatLimit bounds one script.
@@ -61,6 +66,12 @@ func runCompat(t *testing.T, cases []compatCase) {
 	needs.LandlockABI(t, 6)
 	needs.Seccomp(t)
 	for _, c := range cases {
+		if inside() {
+			c.refused, c.flags = c.ns, append(c.flags, c.nsFlags...)
+		}
+		if inside() && c.notNS != "" {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) { c.run(t) })
 	}
 }
@@ -116,7 +127,7 @@ func (c compatCase) outside(t *testing.T, dir place) outcome {
 func (c compatCase) inside(t *testing.T, dir place) outcome {
 	t.Helper()
 	dir.fresh(t, c.setup)
-	argv := append([]string{program("brainbox"), "run", "--isolation", "landlock"}, c.flags...)
+	argv := append([]string{program("brainbox"), "run", "--isolation", isolation}, c.flags...)
 	return execute(t, dir, c.dir, append(argv, "--", "/bin/sh", "-euc", c.script))
 }
 

@@ -100,7 +100,7 @@ func (p plan) granted() []string {
 		for _, e := range c.Entries {
 			switch e.Right {
 			case "read", "exec", "write", "write_exec":
-				if e.State != "unused" {
+				if e.State != "unused" && !strings.HasPrefix(e.Note, "private") {
 					list = append(list, e.Target)
 				}
 			}

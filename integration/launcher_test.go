@@ -43,7 +43,7 @@ func TestRefusedStarts(t *testing.T) {
 		"esc/LA-08 a duplicate key":            {"--policy", file("version = 1\nversion = 1\n")},
 		"esc/LA-08 a wrong type":               {"--policy", file("version = 1\n[filesystem]\nread = \"/usr\"\n")},
 		"esc/LA-10 an isolation that is not":   {"--isolation", "container"},
-		"deny inside a grant":                  {"--deny", filepath.Join(w.dir("W"), "secret")},
+		"deny inside a grant":                  {"--deny", filepath.Join(w.dir("W"), "secret"), "--isolation", "landlock"},
 		"a host by name":                       {"--net", "proxy", "--allow-host", "example.org"},
 		"a bad limit":                          low,
 		"esc/LA-09 a filter that is not there": {"--seccomp", "/no/such/profile.json"},
@@ -120,23 +120,40 @@ func TestSameConfinement(t *testing.T) {
 	must(t, os.WriteFile(script, []byte("grep -E 'Seccomp:|NoNewPrivs:' /proc/self/status; cat "+secret+"\n"), 0o644))
 	copyProgram(t, "/bin/cat", filepath.Join(w.dir("X"), "cat"))
 	inside := w.box(t)
-	if got, want := inside.ask(t, "memfd child-check "+secret), "ok NoNewPrivs=1 Seccomp=2 secret=refused"; got != want {
-		t.Errorf("esc/FS-29: %q, want %q", got, want)
+	if got := inside.ask(t, "memfd child-check "+secret); !refusedSecret(got) {
+		t.Errorf("esc/FS-29: %q", got)
 	}
 	got := inside.ask(t, "run /bin/sh "+script)
-	refused := strings.Contains(got, "Permission denied") && !strings.Contains(got, "canary")
+	refused := notShown(got)
 	if !strings.Contains(got, `NoNewPrivs:\t1\nSeccomp:\t2`) || !refused {
 		t.Errorf("esc/FS-28 a script: %q", got)
 	}
 	loader := needs.Program(t, loaderPath())
 	load := "run " + loader + " " + filepath.Join(w.dir("X"), "cat") + " " + secret
 	got = inside.ask(t, load)
-	if strings.Contains(got, "canary") || !strings.Contains(got, "Permission denied") {
+	if !notShown(got) {
 		t.Errorf("esc/FS-28 the loader: %q", got)
 	}
 	if got := bare(t, w.dir("W")).ask(t, load); !strings.Contains(got, "canary") {
 		t.Errorf("control: %q", got)
 	}
+}
+
+// refusedSecret reports whether a child that checks itself is confined and has not read
+// the secret.
+func refusedSecret(said string) bool {
+	said, ok := strings.CutPrefix(said, "ok NoNewPrivs=1 Seccomp=2 secret=")
+	return ok && (said == "refused" || inside() && strings.HasSuffix(said, ": no such file or directory"))
+}
+
+// notShown reports whether a program says that it could not read the secret; in isolation
+// namespaces it may not even be loaded from a mount without execute.
+func notShown(said string) bool {
+	if strings.Contains(said, "canary") {
+		return false
+	}
+	return strings.Contains(said, "Permission denied") ||
+		inside() && (strings.Contains(said, "No such file") || strings.Contains(said, "failed to map segment"))
 }
 
 // loaderPath is the program interpreter of this machine's dynamic programs.
@@ -173,8 +190,9 @@ func TestLinksAreShown(t *testing.T) {
 		}
 	}
 	must(t, os.Remove(link))
-	must(t, os.Symlink("/etc", link))
-	if got := inside.ask(t, "list "+link); !hit(got, errnos("EACCES")) {
+	elsewhere := t.TempDir()
+	must(t, os.Symlink(elsewhere, link))
+	if got := inside.ask(t, "list "+link); !hit(got, hidden("EACCES")) {
 		t.Errorf("the replaced link moved the grant: %q", got)
 	}
 }

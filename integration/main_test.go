@@ -45,6 +45,9 @@ func runAll(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
+	if os.Getenv(isolationVariable) != "" {
+		isolation = os.Getenv(isolationVariable)
+	}
 	unix.Umask(0o022)
 	if bin = os.Getenv(binVariable); bin != "" {
 		return m.Run(), haveAll(bin)

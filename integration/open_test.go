@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"brainbox/internal/needs"
 )
 
@@ -17,11 +19,17 @@ func TestOpenListIsDeclared(t *testing.T) {
 	w := newWorld(t)
 	repository(t, w)
 	declared := check(t, w.dir("W"))
+	want := "open"
 	listed := []string{"tree"} // its row is TestKilledBrainbox
+	if inside() {
+		want, listed = "enforced", nil
+	}
 	for _, r := range openRows() {
-		listed = append(listed, r.clause)
-		if got := declared.state(r.clause); got != "open" {
-			t.Errorf("%v: the clause is %q in brainbox check, want open", r, got)
+		if !inside() {
+			listed = append(listed, r.clause)
+		}
+		if got := declared.state(r.clause); got != want {
+			t.Errorf("%v: the clause is %q in brainbox check, want %s", r, got, want)
 		}
 	}
 	for _, c := range declared.Clauses {
@@ -35,7 +43,7 @@ func TestOpenListIsDeclared(t *testing.T) {
 }
 
 // TestOpenListIsOpen makes the attempts of the open list: each has to succeed, so
-// that the list does not outlive its reason.
+// that the list does not outlive its reason. In isolation namespaces each is held.
 func TestOpenListIsOpen(t *testing.T) {
 	needs.LandlockABI(t, 6)
 	needs.Seccomp(t)
@@ -49,7 +57,7 @@ func TestOpenListIsOpen(t *testing.T) {
 			r.prepare(t, w)
 		}
 	}
-	inside := w.box(t)
+	side := w.box(t)
 	before := w.canary.state(t)
 	for _, r := range rows {
 		t.Run(r.String(), func(t *testing.T) {
@@ -57,7 +65,11 @@ func TestOpenListIsOpen(t *testing.T) {
 			if r.user && os.Geteuid() == 0 {
 				want = errnos("EPERM")
 			}
-			if got := inside.ask(t, attempt); !hit(got, want) {
+			if inside() {
+				r.held(t, w, side)
+				return
+			}
+			if got := side.ask(t, attempt); !hit(got, want) {
 				t.Errorf("%q = %q: no longer open", attempt, got)
 			}
 			if r.check != nil {
@@ -65,7 +77,29 @@ func TestOpenListIsOpen(t *testing.T) {
 			}
 		})
 	}
-	if after := w.canary.state(t); (after == before) != (os.Geteuid() == 0) {
+	if after := w.canary.state(t); (after == before) != (os.Geteuid() == 0 || inside()) {
 		t.Errorf("esc/PR-12: the canary was %q and is %q", before, after)
+	}
+}
+
+// held makes the attempt in isolation namespaces, and compares the outside.
+func (r openRow) held(t *testing.T, w *world, side *side) {
+	t.Helper()
+	before := tree(t, w.dir("O"), filepath.Join(w.dir("W"), ".git"))
+	want := append(errnos("EACCES", "EPERM"), notThere...)
+	if r.ns != nil {
+		want = r.ns
+	}
+	attempt := w.fill(r.row, r.attempt)
+	if got := side.ask(t, attempt); !hit(got, want) {
+		t.Errorf("%q = %q, want one of %q", attempt, got, want)
+	}
+	if diff := cmp.Diff(before, tree(t, w.dir("O"), filepath.Join(w.dir("W"), ".git"))); diff != "" {
+		t.Errorf("the outside changed (-before +after):\n%s", diff)
+	}
+	if path := w.vars["SHM"]; path != "" {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%q is in the host's shared memory", path)
+		}
 	}
 }

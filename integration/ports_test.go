@@ -69,7 +69,7 @@ func TestWhyAgrees(t *testing.T) {
 	w := newWorld(t)
 	r := row{id: "LA-17", name: "why"}
 	w.layout(t, row{id: r.id, name: r.name, attempt: "{O}{R}{W}{X}"})
-	flags := []string{"--isolation", "landlock", "--ro", w.dir("R"), "--rw", w.dir("X"), "--rox", bin}
+	flags := []string{"--isolation", isolation, "--ro", w.dir("R"), "--rw", w.dir("X"), "--rox", bin}
 	inside := w.box(t)
 	attempts := map[string]string{}
 	for _, zone := range zones {

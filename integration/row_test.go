@@ -2,6 +2,7 @@ package integration
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ type row struct {
 	name    string
 	attempt string
 	want    []string // the answers inside; nothing else will do, success least of all
+	ns      []string // the same in isolation namespaces; nil: want, or that it is not there
 
 	// The positive control. Zero: the same attempt outside answers "ok".
 	control string // this attempt outside answers "ok" instead
@@ -74,18 +76,45 @@ func (r row) run(t *testing.T, real, control *world, inside, outside *side) {
 	r.controls(t, real, control, inside, outside)
 	attempt := real.fill(r, r.attempt)
 	got := inside.ask(t, attempt)
+	want := r.wanted()
 	gap, known := knownGaps[r.id+" "+r.name]
 	switch {
-	case known && !hit(got, r.want):
-		t.Logf("known gap: %s: %q = %q, want one of %q", gap, attempt, got, r.want)
+	case known && !hit(got, want):
+		t.Logf("known gap: %s: %q = %q, want one of %q", gap, attempt, got, want)
 	case known:
 		t.Errorf("the gap is closed, take it off the list: %q = %q", attempt, got)
-	case !hit(got, r.want):
-		t.Errorf("%q = %q, want one of %q", attempt, got, r.want)
+	case !hit(got, want):
+		t.Errorf("%q = %q, want one of %q", attempt, got, want)
 	}
 	if r.check != nil {
 		r.check(t, real)
 	}
+}
+
+// notThere are the answers about what isolation namespaces does not have inside at all, or
+// has mounted read-only, or holds in its place.
+var notThere = errnos("ENOENT", "ESRCH", "EROFS", "EXDEV", "EBUSY")
+
+// hidden are the answers about a place that no grant names: that it is refused, or, in
+// isolation namespaces, that it is not there.
+func hidden(names ...string) []string {
+	if inside() {
+		names = append(names, "ENOENT")
+	}
+	return errnos(names...)
+}
+
+// wanted are the answers in the isolation of this run.
+func (r row) wanted() []string {
+	switch {
+	case !inside():
+		return r.want
+	case r.ns != nil:
+		return r.ns
+	case strings.HasPrefix(r.want[0], "errno "):
+		return slices.Concat(r.want, notThere)
+	}
+	return r.want
 }
 
 // controls runs the positive control: without it a refusal proves nothing.

@@ -64,7 +64,38 @@ func pidIn(t testing.TB, path string) int {
 	must(t, err)
 	pid, err := strconv.Atoi(string(text))
 	must(t, err)
+	if inside() {
+		return outsidePID(t, pid, path)
+	}
 	return pid
+}
+
+// outsidePID is the number that a process with the path as an argument has outside of its
+// pid namespace; none, -1, where it is gone.
+func outsidePID(t testing.TB, pid int, path string) int {
+	t.Helper()
+	for _, n := range processes(t) {
+		text, err := os.ReadFile("/proc/" + itoa(n) + "/cmdline")
+		ids := strings.Fields(field(n, "NSpid"))
+		if err == nil && strings.Contains(string(text), path+"\x00") && len(ids) > 0 && ids[len(ids)-1] == itoa(pid) {
+			return n
+		}
+	}
+	return -1
+}
+
+// processes are the numbers of all processes.
+func processes(t testing.TB) []int {
+	t.Helper()
+	var list []int
+	entries, err := os.ReadDir("/proc")
+	must(t, err)
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // waitFor waits until something is so.

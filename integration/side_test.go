@@ -64,7 +64,7 @@ func program(name string) string { return filepath.Join(bin, name) }
 // boxArgs is "run" with what every start of these tests needs: the victim may be
 // executed.
 func boxArgs(flags []string, command ...string) []string {
-	args := append([]string{"run", "--isolation", "landlock", "--rox", bin}, flags...)
+	args := append([]string{"run", "--isolation", isolation, "--rox", bin}, flags...)
 	return append(append(args, "--"), command...)
 }
 

@@ -149,13 +149,20 @@ func TestKilledBrainbox(t *testing.T) {
 	kernel(t)
 	w := newWorld(t)
 	at := filepath.Join(w.dir("W"), "daemon")
-	inside := w.box(t)
-	if got := inside.ask(t, "daemon "+at); got != "ok" {
+	side := w.box(t)
+	if got := side.ask(t, "daemon "+at); got != "ok" {
 		t.Fatalf("daemon: %q", got)
 	}
 	pid := pidIn(t, at)
-	must(t, inside.cmd.Process.Kill())
-	inside.done()
+	must(t, side.cmd.Process.Kill())
+	side.done()
+	if inside() {
+		waitFor(t, "the end of the tree", func() bool { return !alive(pid) })
+		if got := check(t, w.dir("W")).state("tree"); pid < 1 || got != "enforced" {
+			t.Errorf("process %d, clause tree is %q, want enforced", pid, got)
+		}
+		return
+	}
 	if alive(pid) {
 		if field(pid, "Seccomp") != "2" || field(pid, "NoNewPrivs") != "1" {
 			t.Errorf("process %d is left and unconfined", pid)

@@ -1,0 +1,59 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"brainbox/internal/needs"
+)
+
+// isolationVariable names the isolation of a run of these tests, if it is not landlock.
+const isolationVariable = "BRAINBOX_TEST_ISOLATION"
+
+// isolation is what every start of this run asks for. TestMain sets it once.
+var isolation = "landlock"
+
+// inside reports whether this run is for isolation namespaces.
+func inside() bool { return isolation == "namespaces" }
+
+// notInside are the tests that are about isolation landlock alone, and why.
+var notInside = map[string]string{}
+
+// TestInside runs the tests of this package again, in isolation namespaces.
+func TestInside(t *testing.T) {
+	needs.Userns(t)
+	if inside() {
+		return
+	}
+	out, err := exec.Command("/proc/self/exe", "-test.list=^Test").Output()
+	must(t, err)
+	for name := range strings.FieldsSeq(string(out)) {
+		if !strings.HasPrefix(name, "Test") || name == "TestInside" || notInside[name] != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			args := []string{"-test.run=^" + name + "$", "-test.count=1", "-test.v"}
+			if testing.Short() {
+				args = append(args, "-test.short")
+			}
+			cmd := exec.Command("/proc/self/exe", args...)
+			cmd.Env = append(os.Environ(), isolationVariable+"=namespaces", binVariable+"="+bin)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, failures(string(out)))
+			}
+		})
+	}
+}
+
+// failures leaves out what passed.
+func failures(out string) string {
+	lines := slices.DeleteFunc(strings.Split(out, "\n"), func(l string) bool {
+		l = strings.TrimSpace(l)
+		return strings.HasPrefix(l, "=== ") || strings.HasPrefix(l, "--- PASS")
+	})
+	return strings.Join(lines, "\n")
+}
