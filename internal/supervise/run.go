@@ -60,15 +60,13 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 		r.term.save()
 	}
 	begun := time.Now()
-	child, err := spawn.Start(&job.Spawn)
+	child, stop, err := r.start()
 	if err != nil {
 		return nil, err
 	}
-	r.child = child
+	defer stop()
 	defer unix.Close(child.PidFD)
 	r.startRelays()
-	stop := r.forward()
-	defer stop()
 	started(child.PID)
 	r.limitTime()
 
@@ -90,6 +88,30 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 	res.TimedOut, res.Truncated = r.timedOut.Load(), r.truncated.Load()
 	res.Status = res.exitStatus()
 	return res, nil
+}
+
+// start starts the program and forwards signals from then on.
+func (r *run) start() (child *spawn.Child, stop func(), err error) {
+	if r.job.Spawn.Namespaces == nil {
+		if r.child, err = spawn.Start(&r.job.Spawn); err != nil {
+			return nil, nil, err
+		}
+		started := make(chan struct{})
+		close(started)
+		return r.child, r.forward(started), nil
+	}
+	// The init has much to do first, and then the program runs before this process knows of
+	// it: nobody waits for the signals to be taken meanwhile, and none is lost.
+	taken, started := make(chan func(), 1), make(chan struct{})
+	go func() { taken <- r.forward(started) }()
+	r.child, err = spawn.Start(&r.job.Spawn)
+	stop = <-taken
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	close(started)
+	return r.child, stop, nil
 }
 
 // waitLeader blocks until the program has ended, leaves it unreaped (so that its number

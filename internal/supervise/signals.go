@@ -10,8 +10,8 @@ import (
 // forward passes the signals that ask brainbox to do something on to the program,
 // until the returned function is called. It is called after the fork: os/signal costs
 // more than the fork itself, and until then the default action ends brainbox and, by
-// the death signal, the program.
-func (r *run) forward() (stop func()) {
+// the death signal, the program. Nothing is passed on before started is closed.
+func (r *run) forward(started <-chan struct{}) (stop func()) {
 	wanted := []os.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT}
 	if r.job.Terminal {
 		// The terminal sends it to the program too, and this process stops when that one
@@ -24,6 +24,11 @@ func (r *run) forward() (stop func()) {
 	signal.Notify(ch, wanted...)
 	done := make(chan struct{})
 	go func() {
+		select {
+		case <-started:
+		case <-done:
+			return
+		}
 		for {
 			select {
 			case s := <-ch:
