@@ -90,6 +90,9 @@ func decide(t *testing.T, abi int, missing error, flags ...[2]string) *launcher.
 		f.Wants = append(f.Wants, launcher.Want{Grant: g})
 		f.Paths = append(f.Paths, launcher.PathFact{Target: g.Abs, Dir: true})
 	}
+	if p.Sandbox.Isolation.V == "namespaces" {
+		f.Inside = &launcher.InsideFact{}
+	}
 	return launcher.NewPlan(p, f)
 }
 
@@ -141,12 +144,12 @@ func features(t *testing.T) string {
 		if at.abi > 0 {
 			abi = fmt.Sprint(at.abi)
 		}
-		later := "later version"
-		if decide(t, at.abi, at.err, spaces...).Refusal == nil {
-			later = "starts"
+		inside := verdict(decide(t, at.abi, at.err, spaces...))
+		if inside == "starts" && strings.HasPrefix(at.namespaces, "no") {
+			inside = "refused: not offered"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", at.name, at.linux, abi, at.namespaces,
-			verdict(decide(t, at.abi, at.err)), verdict(decide(t, at.abi, at.err, ports...)), accepted(t, at), later)
+			verdict(decide(t, at.abi, at.err)), verdict(decide(t, at.abi, at.err, ports...)), accepted(t, at), inside)
 	}
 	b.WriteString("\n| ABI | Linux | files | network none | network ports | unix | ipc |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, v := range landlock.Versions() {
