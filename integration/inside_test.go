@@ -57,3 +57,11 @@ func failures(out string) string {
 	})
 	return strings.Join(lines, "\n")
 }
+
+// adapt makes a case one of this run's isolation, and reports whether it is there at all.
+func (c *compatCase) adapt() bool {
+	if inside() {
+		c.refused, c.flags = c.ns, append(c.flags, c.nsFlags...)
+	}
+	return !inside() || c.notNS == ""
+}

@@ -32,6 +32,7 @@ func TestEveryKindOfMountHasOneToCarryOut(t *testing.T) {
 
 func TestWhatAMountGrants(t *testing.T) {
 	const file = unix.LANDLOCK_ACCESS_FS_READ_FILE
+	device := Mount{File: true, Right: landlock.Read, Device: true}
 	for name, c := range map[string]struct {
 		mount Mount
 		abi   int
@@ -40,8 +41,8 @@ func TestWhatAMountGrants(t *testing.T) {
 		"listing alone":           {Mount{List: true, Right: landlock.WriteExec}, 7, unix.LANDLOCK_ACCESS_FS_READ_DIR},
 		"a file":                  {Mount{File: true, Right: landlock.Read}, 7, file},
 		"a folder":                {Mount{Right: landlock.Read}, 7, file | unix.LANDLOCK_ACCESS_FS_READ_DIR},
-		"devices":                 {Mount{File: true, Right: landlock.Read, Device: true}, 5, file | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
-		"devices, unknown to ABI": {Mount{File: true, Right: landlock.Read, Device: true}, 4, file},
+		"devices":                 {device, 5, file | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		"devices, unknown to ABI": {device, 4, file},
 		"no right":                {Mount{Right: 0xff}, 7, 0},
 	} {
 		c.mount.Kind = MountGrant
@@ -111,7 +112,9 @@ stat -c %u:%n f theirs; grep CapEff /proc/self/status`, func(f *Facts) { f.Ident
 	if err != nil || res.Status != 0 {
 		t.Fatalf("%+v, %v\n%s", res, err, out)
 	}
-	for _, want := range []string{"61000\n61001\n61001 61002\n", "Permission denied", "x", "own\n", "0:f\n61000:theirs\n", "CapEff:\t0000000000000000\n"} {
+	for _, want := range []string{
+		"61000\n61001\n61001 61002\n", "Permission denied", "x", "own\n", "0:f\n61000:theirs\n", "CapEff:\t0000000000000000\n",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -125,8 +128,11 @@ func TestDevicesInsideStayAsTheyAre(t *testing.T) {
 	if err := unix.Stat("/dev/null", &before); err != nil {
 		t.Fatal(err)
 	}
-	res, out, err := runInside(t, checkout(t, "f: x"), "", `for x in "chmod 666 /dev/null" "touch /dev/zero" "chown 0 /dev/full" "rm /dev/null" "mknod n c 1 3"; do
-$x 2>/dev/null && echo "$x worked"; done; echo x >/dev/null && head -c 3 /dev/zero | wc -c; echo x 2>/dev/null >>/dev/full || echo full; : >|/dev/null && echo cut`, nil)
+	res, out, err := runInside(t, checkout(t, "f: x"), "", `
+for x in "chmod 666 /dev/null" "touch /dev/zero" "chown 0 /dev/full" "rm /dev/null" "mknod n c 1 3"; do
+	$x 2>/dev/null && echo "$x worked"
+done
+echo x >/dev/null && head -c 3 /dev/zero | wc -c; echo x 2>/dev/null >>/dev/full || echo full; : >|/dev/null && echo cut`, nil)
 	if want := "3\nfull\ncut\n"; err != nil || res.Status != 0 || out != want {
 		t.Errorf("%+v, %v: %q, want %q", res, err, out, want)
 	}
