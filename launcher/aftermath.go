@@ -27,6 +27,7 @@ type Created struct {
 func (p *Plan) After(f *Facts) *Aftermath {
 	a := &Aftermath{}
 	l := &looker{facts: f, dirs: map[string]dirState{}}
+	defer l.close()
 	quarantine := &quarantine{run: filepath.Base(f.RunDir), facts: f}
 	defer quarantine.close()
 	taken := map[string]bool{}

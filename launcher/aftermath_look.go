@@ -2,25 +2,27 @@ package launcher
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"brainbox/internal/namescan"
 )
 
-// looker finds watched names again, beneath the held roots of their write grants.
+// looker finds watched names again, beneath the held roots of their write grants. It asks
+// for each name: a folder that the run has filled cannot be read to its end, and one that
+// it has closed cannot be read at all.
 type looker struct {
-	facts *Facts
-	dirs  map[string]dirState
+	facts  *Facts
+	dirs   map[string]dirState
+	opened unlocked
 }
 
 // dirState is what became of the folder that a name would be in.
 type dirState struct {
-	names map[string]bool
-	link  string // a link that stands on the way: the name may exist behind it
-	err   error
+	fd   int    // O_PATH; -1 if it does not exist
+	link string // a link that stands on the way: the name may exist behind it
+	err  error
 }
 
 // find says where a watched name is now: itself, or the link on the way that the run put
@@ -29,7 +31,7 @@ func (l *looker) find(w *Watch) (at string, err error) {
 	dir := filepath.Dir(w.Path)
 	state, ok := l.dirs[dir]
 	if !ok {
-		state = l.read(w, dir)
+		state = l.open(w, dir)
 		l.dirs[dir] = state
 	}
 	switch {
@@ -37,43 +39,68 @@ func (l *looker) find(w *Watch) (at string, err error) {
 		return "", state.err
 	case state.link != "":
 		return state.link, nil
-	case state.names[filepath.Base(w.Path)]:
-		return w.Path, nil
+	case state.fd < 0:
+		return "", nil
 	}
-	return "", nil
+	var st unix.Stat_t
+	err = unix.Fstatat(state.fd, filepath.Base(w.Path), &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.EACCES) && l.opened.unlock(state.fd) {
+		err = unix.Fstatat(state.fd, filepath.Base(w.Path), &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	switch {
+	case err == nil:
+		return w.Path, nil
+	case errors.Is(err, unix.ENOENT):
+		return "", nil
+	}
+	return "", os.NewSyscallError("fstatat", err)
 }
 
-func (l *looker) read(w *Watch, dir string) dirState {
+func (l *looker) open(w *Watch, dir string) dirState {
 	held := l.facts.Paths[w.Want].fd
 	if held <= 0 {
 		return dirState{err: unix.EBADF} // the facts were closed before the end
 	}
 	fd, stop, err := openBelow(held, relative(dir, w.Root))
+	for errors.Is(err, unix.EACCES) && l.unlockAbove(held, stop) {
+		fd, stop, err = openBelow(held, relative(dir, w.Root))
+	}
 	switch {
 	case errors.Is(err, unix.ELOOP):
-		return dirState{link: filepath.Join(w.Root, stop)}
+		return dirState{fd: -1, link: filepath.Join(w.Root, stop)}
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
-		return dirState{}
+		return dirState{fd: -1}
 	case err != nil:
-		return dirState{err: err}
+		return dirState{fd: -1, err: err}
 	}
-	defer unix.Close(fd)
-	res, err := namescan.Scan(fd, namescan.Options{Flat: true, All: true})
-	if err != nil || res.Partial {
-		return dirState{err: errors.Join(err, errIf(res.Partial, unix.EFBIG))}
-	}
-	s := dirState{names: make(map[string]bool, len(res.Names))}
-	for _, n := range res.Names {
-		s.names[n.Path] = true
-	}
-	return s
+	return dirState{fd: fd}
 }
 
-func errIf(yes bool, err error) error {
-	if yes {
-		return err
+// unlockAbove opens the folder up that keeps the one at stop from being found, and reports
+// whether that changed anything.
+func (l *looker) unlockAbove(root int, stop string) bool {
+	above := filepath.Dir(stop)
+	if stop == "" || above == "." {
+		above = ""
 	}
-	return nil
+	if above == "" {
+		return l.opened.unlock(root) // itself may be closed to openBelow
+	}
+	fd, _, err := openBelow(root, above)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return l.opened.unlock(fd)
+}
+
+func (l *looker) close() {
+	for _, state := range l.dirs {
+		if state.fd > 0 {
+			unix.Close(state.fd)
+		}
+	}
+	l.opened.restore()
 }
 
 // openBelow opens the folder rel beneath the one that root holds, O_PATH, one component

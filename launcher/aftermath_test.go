@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -356,19 +357,41 @@ func TestQuarantineOfAnUnprintableFolder(t *testing.T) {
 	}
 }
 
-func TestClosedFoldersAreTold(t *testing.T) {
+// A folder that the program closed is opened, and closed again: a host tool would still
+// find a name in one that can only be searched.
+func TestClosedFoldersHideNothing(t *testing.T) {
 	needs.User(t)
-	dir := checkout(t, ".git/HEAD: x")
-	t.Cleanup(func() { _ = os.Chmod(dir+"/.git", 0o700) })
-	a := aftermath(t, dir, "", true, func() {
-		plant(t, dir, ".git/hooks/x: evil")
-		if err := os.Chmod(dir+"/.git", 0); err != nil {
-			t.Fatal(err)
+	for _, mode := range []os.FileMode{0, 0o100, 0o300, 0o500, 0o600} {
+		dir := checkout(t, ".git/HEAD: x", ".git/hooks/: x")
+		closed := []string{dir + "/.git/info", dir + "/.git", dir}
+		t.Cleanup(func() {
+			_ = errors.Join(os.Chmod(dir, 0o700), os.Chmod(dir+"/.git", 0o700), os.Chmod(dir+"/.git/info", 0o700))
+		})
+		a := aftermath(t, dir, "", true, func() {
+			plant(t, dir, ".envrc: evil", ".git/commondir: evil", ".git/info/attributes: evil", ".git/info/exclude: x")
+			for _, path := range closed {
+				if err := os.Chmod(path, mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		if len(a.Protected) != 3 || len(a.Unread) != 0 {
+			t.Errorf("%o: %q", mode, listAfter(a, dir, ""))
 		}
-	})
-	got := slices.DeleteFunc(listAfter(a, dir, ""), func(s string) bool { return strings.HasPrefix(s, "config ") })
-	if !slices.Equal(got, []string{"unread .git", "unread .git/info"}) || len(a.Config) == 0 {
-		t.Errorf("got %q", got)
+		for i := len(closed) - 1; i >= 0; i-- {
+			st, err := os.Stat(closed[i])
+			if err != nil || st.Mode().Perm() != mode {
+				t.Errorf("%o: %s is %v, %v", mode, closed[i], st, err)
+			}
+			if err := os.Chmod(closed[i], 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{".envrc", ".git/commondir", ".git/info/attributes"} {
+			if _, err := os.Lstat(dir + "/" + name); err == nil {
+				t.Errorf("%o: %s is still there", mode, name)
+			}
+		}
 	}
 }
 

@@ -32,13 +32,7 @@ type quarantineRoot struct {
 	dir    string // of this run, relative to it
 	moved  int
 	err    error // why there is none
-	opened []openedUp
-}
-
-// openedUp is a folder whose mode was changed to let something be moved.
-type openedUp struct {
-	fd   int
-	mode uint32
+	opened unlocked
 }
 
 // take moves one name and returns where it is then. It gets another name: .envrc or hooks
@@ -77,7 +71,7 @@ func (r *quarantineRoot) make(held int, run string) (err error) {
 		return os.NewSyscallError("fcntl", err)
 	}
 	if r.chain, err = chainOf(r.fd); errors.Is(err, fs.ErrPermission) {
-		r.unlock(r.fd)
+		r.opened.unlock(r.fd)
 		r.chain, err = chainOf(r.fd)
 	}
 	if err != nil {
@@ -115,7 +109,7 @@ func (r *quarantineRoot) folder(name string) error {
 	case err == nil && !made.Created:
 		err = fs.ErrExist
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, dirchain.ErrFilesystem):
-		r.unlock(r.fd)
+		r.opened.unlock(r.fd)
 		err = r.plainFolder(name)
 	}
 	if err != nil {
@@ -144,7 +138,7 @@ func (r *quarantineRoot) plainFolder(name string) error {
 		part, rest = cutPart(rest)
 		err := unix.Mkdirat(at, part, 0o755)
 		if errors.Is(err, unix.EACCES) {
-			r.unlock(at)
+			r.opened.unlock(at)
 			err = unix.Mkdirat(at, part, 0o755)
 		}
 		if at != r.fd {
@@ -196,11 +190,11 @@ func (r *quarantineRoot) plainMove(from, to string) error {
 		return err
 	}
 	if err = rename(); errors.Is(err, unix.EACCES) {
-		r.unlock(parent)
-		r.unlock(dir)
+		r.opened.unlock(parent)
+		r.opened.unlock(dir)
 		const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 		if fd, oerr := unix.Openat(parent, filepath.Base(from), flags, 0); oerr == nil {
-			r.unlock(fd) // a folder that gets another parent must be writable itself (rename(2))
+			r.opened.unlock(fd) // a folder that gets another parent must be writable itself (rename(2))
 			unix.Close(fd)
 		}
 		err = rename()
@@ -208,30 +202,10 @@ func (r *quarantineRoot) plainMove(from, to string) error {
 	return os.NewSyscallError("renameat2", err)
 }
 
-// unlock lets the owner of a folder write to it, until close.
-func (r *quarantineRoot) unlock(fd int) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o700 == 0o700 {
-		return
-	}
-	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	if unix.Chmod("/proc/self/fd/"+itoa(own), st.Mode&0o7777|0o700) != nil {
-		unix.Close(own)
-		return
-	}
-	r.opened = append(r.opened, openedUp{own, st.Mode & 0o7777})
-}
-
 // close gives the folders their modes back.
 func (q *quarantine) close() {
 	for _, r := range q.roots {
-		for _, o := range r.opened {
-			_ = unix.Chmod("/proc/self/fd/"+itoa(o.fd), o.mode)
-			unix.Close(o.fd)
-		}
+		r.opened.restore()
 		if r.chain != nil {
 			_ = r.chain.Close()
 		}
