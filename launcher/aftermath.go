@@ -81,7 +81,11 @@ func (a *Aftermath) repository(r *RepoFact) {
 		}
 	}
 	for _, dir := range r.ModuleDirs {
-		for _, module := range modulesBelow(dir, 0) {
+		modules, stopped := modulesBelow(dir)
+		if stopped != "" {
+			a.unread(stopped)
+		}
+		for _, module := range modules {
 			if !slices.Contains(r.Modules, module) {
 				a.Repositories = append(a.Repositories, module)
 			}

@@ -1,8 +1,8 @@
 package launcher
 
 import (
+	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -80,7 +80,7 @@ func (o *insideLook) gitDir(repo *RepoFact, dir string) (common string) {
 	if o.gitDirs[dir] = true; len(o.gitDirs) > maxGitDirs {
 		return common
 	}
-	res, fd, err := flat(dir)
+	res, fd, err := flat(dir, 0)
 	if err != nil {
 		o.unread(dir, &repo.Entry, err)
 		return common
@@ -89,10 +89,7 @@ func (o *insideLook) gitDir(repo *RepoFact, dir string) (common string) {
 	for _, s := range res.Sockets {
 		o.socket(filepath.Join(dir, s))
 	}
-	kinds := map[string]namescan.Kind{}
-	for _, n := range res.Names {
-		kinds[n.Path] = n.Kind
-	}
+	kinds := kindsOf(fd, &res)
 	for _, part := range [...]string{"hooks", "config", "config.worktree", "commondir"} {
 		o.part(repo, dir, part, has(kinds, part))
 	}
@@ -136,8 +133,8 @@ func commonOf(dir string) string {
 	return resolvedPrefix(absolute(dir, line))
 }
 
-// flat reads the names of one folder; the caller closes fd.
-func flat(dir string) (res namescan.Result, fd int, err error) {
+// flat reads the names of one folder, limit at most (0: as many as one scan may); the caller closes fd.
+func flat(dir string, limit int) (res namescan.Result, fd int, err error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS,
@@ -145,11 +142,36 @@ func flat(dir string) (res namescan.Result, fd int, err error) {
 	if fd, err = unix.Openat2(unix.AT_FDCWD, dir, &how); err != nil {
 		return res, -1, err
 	}
-	res, err = namescan.Scan(fd, namescan.Options{Flat: true, All: true})
+	res, err = namescan.Scan(fd, namescan.Options{Flat: true, All: true, Max: limit})
 	if err != nil {
 		unix.Close(fd)
 	}
 	return res, fd, err
+}
+
+// kindsOf are the kinds of the names in a git directory. One that an earlier run has filled
+// is not read to its end: there, the names that matter are asked for.
+func kindsOf(fd int, res *namescan.Result) map[string]namescan.Kind {
+	kinds := make(map[string]namescan.Kind, len(res.Names))
+	for _, n := range res.Names {
+		kinds[n.Path] = n.Kind
+	}
+	if !res.Partial {
+		return kinds
+	}
+	for _, name := range [...]string{
+		"hooks", "config", "config.worktree", "commondir", "gitdir", "info", "worktrees", "modules",
+	} {
+		var st unix.Stat_t
+		switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case errors.Is(err, unix.ENOENT):
+		case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
+			kinds[name] = namescan.Folder
+		default:
+			kinds[name] = namescan.Other
+		}
+	}
+	return kinds
 }
 
 // part keeps one file or folder of a git directory. --git-config leaves the configuration
@@ -183,22 +205,34 @@ func (o *insideLook) below(repo *RepoFact, dir, name string, kinds map[string]na
 		return
 	}
 	if name == "modules" {
-		for _, module := range modulesBelow(at, 0) {
+		modules, stopped := modulesBelow(at)
+		for _, module := range modules {
 			repo.Modules = append(repo.Modules, module)
 			o.gitDir(repo, module)
 		}
+		o.stopped(at, stopped)
 		return
 	}
-	res, fd, err := flat(at)
+	res, fd, err := flat(at, 0)
 	if err != nil {
 		return
 	}
 	unix.Close(fd)
+	if res.Partial {
+		o.stopped(at, at)
+	}
 	for _, n := range res.Names {
 		if tree := filepath.Join(at, n.Path); n.Kind == namescan.Folder && !o.gitDirs[tree] {
 			o.gitDirs[tree] = true
 			o.worktree(repo, tree)
 		}
+	}
+}
+
+// stopped says that a folder of git directories was not read to its end.
+func (o *insideLook) stopped(at, where string) {
+	if where != "" {
+		o.in.Scans = append(o.in.Scans, ScanFact{Path: at, Writes: true, Stopped: where})
 	}
 }
 
@@ -214,45 +248,10 @@ func (o *insideLook) worktree(repo *RepoFact, tree string) {
 	for _, part := range [...]string{"commondir", "gitdir", "config.worktree"} {
 		o.part(repo, tree, part, true)
 	}
-	if res, fd, err := flat(tree); err == nil {
+	if res, fd, err := flat(tree, 0); err == nil {
+		kinds := kindsOf(fd, &res)
 		unix.Close(fd)
-		kinds := map[string]namescan.Kind{}
-		for _, n := range res.Names {
-			kinds[n.Path] = n.Kind
-		}
 		o.below(repo, tree, "modules", kinds)
 		repo.ModuleDirs = append(repo.ModuleDirs, filepath.Join(tree, "modules"))
 	}
-}
-
-// modulesBelow finds the git directories of submodules: their names may have slashes. What
-// is inside one is not looked at.
-func modulesBelow(at string, depth int) []string {
-	res, fd, err := flat(at)
-	if err != nil {
-		return nil
-	}
-	unix.Close(fd)
-	var list []string
-	for _, n := range res.Names {
-		path := filepath.Join(at, n.Path)
-		switch {
-		case n.Kind != namescan.Folder:
-		case isGitDir(path):
-			list = append(list, path)
-		case depth < maxModuleDepth:
-			list = append(list, modulesBelow(path, depth+1)...)
-		}
-	}
-	return list
-}
-
-// maxModuleDepth bounds the slashes in the name of a submodule.
-const maxModuleDepth = 16
-
-// isGitDir reports whether a folder below modules is a git directory, or is meant to be.
-func isGitDir(dir string) bool {
-	return slices.ContainsFunc([]string{"HEAD", "config", "objects"}, func(name string) bool {
-		return unix.Access(dir+"/"+name, unix.F_OK) == nil
-	})
 }
