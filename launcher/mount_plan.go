@@ -1,8 +1,11 @@
 package launcher
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"brainbox/policy"
 )
@@ -184,6 +187,7 @@ func (m *mounter) symlinks() {
 // and another one is put in its place (escape matrix FS-35, TH-10).
 func (m *mounter) pins() {
 	folders := map[string]int{}
+	m.heldAll()
 	for i := range m.in.Folders {
 		if n := &m.in.Folders[i]; n.Kind == NameFolder && n.Err == nil {
 			folders[n.Path] = i
@@ -210,6 +214,23 @@ func (m *mounter) pins() {
 			})
 		}
 	})
+}
+
+// heldAll refuses a run that has more to hold than it may have descriptors: what is not
+// held is not protected.
+func (m *mounter) heldAll() {
+	for _, list := range [...][]NameFact{m.in.Names, m.in.Sockets, m.in.Folders} {
+		for i := range list {
+			if errors.Is(list[i].Err, unix.EMFILE) {
+				m.d.refuse(&Refusal{
+					Status: StatusRefused, Clause: "protect",
+					Message: "there are more names to protect than descriptors may be open, from " + quotePath(list[i].Path) + " on",
+					Hint:    "raise the hard limit (ulimit -Hn), or grant a smaller tree",
+				})
+				return
+			}
+		}
+	}
 }
 
 // writeRoot is the outermost write grant that holds a path; "" if none does.

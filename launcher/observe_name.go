@@ -26,14 +26,28 @@ func lookAt(path string) NameFact {
 		return n
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	err = unix.Fstat(fd, &st)
+	if err == nil && !spare(fd) {
+		err = unix.EMFILE
+	}
+	if err != nil {
 		unix.Close(fd)
-		n.Kind, n.Err = NameFile, &fs.PathError{Op: "fstat", Path: path, Err: err}
+		n.Kind, n.Err = NameFile, &fs.PathError{Op: "open", Path: path, Err: err}
 		return n
 	}
 	n.fd, n.Kind = fd, nameKind(st.Mode)
 	return n
 }
+
+// spare reports whether a start still has the descriptors that it needs once the one with
+// number fd is held.
+func spare(fd int) bool {
+	var lim unix.Rlimit
+	return unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) != nil || uint64(fd)+spareDescriptors < lim.Cur
+}
+
+// spareDescriptors are for what a start opens after the names: ruleset, pipes, relay.
+const spareDescriptors = 128
 
 func nameKind(mode uint32) NameKind {
 	switch mode & unix.S_IFMT {

@@ -1,9 +1,12 @@
 package launcher
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"brainbox/internal/namescan"
 	"brainbox/policy"
@@ -134,7 +137,7 @@ func (o *insideLook) socket(path string) {
 	if slices.ContainsFunc(o.in.Sockets, func(n NameFact) bool { return n.Path == path }) {
 		return
 	}
-	if n := lookAt(path); n.Kind == NameSocket {
+	if n := lookAt(path); n.Kind == NameSocket || errors.Is(n.Err, unix.EMFILE) {
 		o.in.Sockets = append(o.in.Sockets, n)
 	} else {
 		n.close()

@@ -48,6 +48,7 @@ func insideCases() []mountCase {
 			w.after = func(in *InsideFact) { in.Folders[0].Kind = NameLink }
 			return w
 		}()},
+		{"too-many-names", "", with(at(7), func(in *InsideFact) { in.Names[1].Err = unix.EMFILE })},
 	}
 }
 
