@@ -35,6 +35,7 @@ type session struct {
 	cgroup  *cgroup
 	ruleset int
 	home    int // the private home; the run's own or a kept one
+	null    []int
 }
 
 // started does what need not be done before the program runs. The end of the run does not
@@ -115,6 +116,7 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Stdio, s.null = keepNull(o.Stdio)
 	if s.dir, err = makeRunDir(s.facts.RunDir, s.facts.Home.Kind == "run", s.plan.Identity); err != nil {
 		return nil, err
 	}
@@ -212,6 +214,9 @@ func (s *session) buildRuleset() (int, error) {
 
 // close gives everything back, whatever was made.
 func (s *session) close() {
+	for _, fd := range s.null {
+		unix.Close(fd)
+	}
 	if s.ruleset > 0 {
 		unix.Close(s.ruleset)
 	}
