@@ -214,9 +214,15 @@ func (c swapped) judgeOthers(t *testing.T, o outcome, all map[string]string, fai
 	if st, err := os.Lstat(c.in(target)); in.Do == "chmod" && o.Fired > 0 && (err != nil || st.Mode() != 0o600) {
 		fail("%v, %v", st, err)
 	}
-	guarded := c.Op.guarded() && c.Op.Mode != Append && in.Do != "temp-file"
-	if in.B == "other" && o.Fired > 0 && guarded && len(places(all, "other")) == 0 {
+	others := append(places(all, "other"), places(all, "other"+c.Op.Content)...) // the latter by an append
+	if in.B == "other" && o.Fired > 0 && c.Op.guarded() && in.Do != "temp-file" && len(others) == 0 {
 		fail("the text of another is lost")
+	}
+	if published := slices.Index(o.Calls, "published"); published > 0 && in.A == c.in(c.Op.Path) {
+		moved := slices.DeleteFunc(slices.Clone(o.Calls[published:]), func(call string) bool { return call != "renameat2" })
+		if len(moved) > 3 {
+			fail("what another has put there is moved to and fro")
+		}
 	}
 	if decoy := all["decoy/f"]; decoy != "decoy" && in.Do != "exchange" {
 		fail("the decoy has %q", decoy)
