@@ -98,6 +98,9 @@ func tell(c *cli.Context, p *launcher.Plan) {
 	if hint := secretHint(c); hint != "" {
 		_, _ = fmt.Fprintln(w, "brainbox: hint:", oneLine(hint))
 	}
+	for _, line := range partialScans(p) {
+		printf(w, "brainbox: %s\n", oneLine(line))
+	}
 	if !c.Bool("verbose") && !isTerminal(2) {
 		return
 	}
@@ -107,6 +110,20 @@ func tell(c *cli.Context, p *launcher.Plan) {
 	if open := openClauses(p); len(open) > 0 {
 		_, _ = fmt.Fprintf(w, "brainbox: isolation %s, open: %s (brainbox check says why)\n", p.Isolation, strings.Join(open, ", "))
 	}
+}
+
+// partialScans says where the look at the names of a tree ended. It is said without a
+// terminal too: the program of an earlier run may have made the tree too large.
+func partialScans(p *launcher.Plan) []string {
+	var lines []string
+	for _, cl := range p.Clauses {
+		for _, e := range cl.Entries {
+			if e.Value == "scan" && e.State == launcher.StateOpen {
+				lines = append(lines, cl.Name+": "+e.Path+": "+e.Note)
+			}
+		}
+	}
+	return lines
 }
 
 // openClauses lists the clauses that nothing holds.
