@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -78,8 +79,15 @@ func TestTerminalKeys(t *testing.T) {
 	t.Run("^C ends the program", func(t *testing.T) {
 		p := newPTY(t)
 		at := filepath.Join(w.dir("W"), "held")
-		p.start(t, w.dir("W"), boxed(nil, program("victim"), "hold", at))
+		cmd := boxed([]string{"--status-fd", "3"}, program("victim"), "hold", at)
+		started, told, err := os.Pipe()
+		must(t, err)
+		cmd.ExtraFiles = []*os.File{told}
+		p.start(t, w.dir("W"), cmd)
+		must(t, told.Close())
 		pid := pidIn(t, at)
+		_, err = started.Read(make([]byte, 1)) // from now on it takes signals
+		must(t, err)
 		p.typed(t, "\x03")
 		if status := p.end(t); status != 130 || alive(pid) {
 			t.Errorf("status %d, program alive: %v: %q", status, alive(pid), p.seen)
