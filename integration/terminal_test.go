@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -79,15 +78,10 @@ func TestTerminalKeys(t *testing.T) {
 	t.Run("^C ends the program", func(t *testing.T) {
 		p := newPTY(t)
 		at := filepath.Join(w.dir("W"), "held")
-		cmd := boxed([]string{"--status-fd", "3"}, program("victim"), "hold", at)
-		started, told, err := os.Pipe()
-		must(t, err)
-		cmd.ExtraFiles = []*os.File{told}
+		cmd, started := boxedAndTold(t, program("victim"), "hold", at)
 		p.start(t, w.dir("W"), cmd)
-		must(t, told.Close())
 		pid := pidIn(t, at)
-		_, err = started.Read(make([]byte, 1)) // from now on it takes signals
-		must(t, err)
+		started()
 		p.typed(t, "\x03")
 		if status := p.end(t); status != 130 || alive(pid) {
 			t.Errorf("status %d, program alive: %v: %q", status, alive(pid), p.seen)

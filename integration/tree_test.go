@@ -74,10 +74,11 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	w := newWorld(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		path := filepath.Join(w.dir("W"), "signal-"+itoa(int(sig)))
-		cmd := boxed(nil, program("victim"), "hold", path)
+		cmd, started := boxedAndTold(t, program("victim"), "hold", path)
 		cmd.Dir, cmd.Env = w.dir("W"), environ(t)
 		must(t, cmd.Start())
 		pid := pidIn(t, path)
+		started()
 		must(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait()
 		if got := cmd.ProcessState.ExitCode(); got != 128+int(sig) || alive(pid) {

@@ -109,3 +109,21 @@ func (p *pty) mode(t testing.TB) unix.Termios {
 func boxed(flags []string, command ...string) *exec.Cmd {
 	return exec.Command(program("brainbox"), boxArgs(flags, command...)...)
 }
+
+// boxedAndTold is boxed, and a function to call after Start: it waits until brainbox
+// says that the program has started, and takes signals itself. A signal between the
+// two ends brainbox by the default action, and the program with it.
+func boxedAndTold(t *testing.T, command ...string) (*exec.Cmd, func()) {
+	t.Helper()
+	cmd := boxed([]string{"--status-fd", "3"}, command...)
+	from, to, err := os.Pipe()
+	must(t, err)
+	t.Cleanup(func() { _ = from.Close() })
+	cmd.ExtraFiles = []*os.File{to}
+	return cmd, func() {
+		t.Helper()
+		must(t, to.Close())
+		_, err := from.Read(make([]byte, 1))
+		must(t, err)
+	}
+}
