@@ -1,39 +1,27 @@
 package launcher
 
 import (
-	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/spawn"
 )
 
-// Attempt is a start in namespaces that failed: the step, by the name that package spawn
-// gives it, and the errno.
+// Attempt is a start in namespaces that failed: the step and the errno.
 type Attempt struct {
-	Step  string
+	Step  spawn.Step
 	Errno syscall.Errno
 }
 
-// notOffered are the steps that show whether namespaces are to be had at all: the clone
-// itself, the maps of identities, and the first mount call, which makes "/" private. Ubuntu's
-// AppArmor lets the first one pass and refuses the last.
-func notOffered() []string { return []string{"namespaces", "id maps", "private mounts"} }
-
-// NotOffered reports whether the attempt failed because this kernel, or what brainbox runs
-// in, offers no namespaces to the caller (clone(2), user_namespaces(7)). Any other failure
-// means that something is wrong with the start itself.
+// NotOffered is the answer of package spawn, which knows what its steps mean.
 func (a Attempt) NotOffered() bool {
-	switch a.Errno {
-	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, unix.EUSERS:
-		return slices.Contains(notOffered(), a.Step)
-	default:
-		return false
-	}
+	return (&spawn.Error{Step: a.Step, Errno: a.Errno}).NotOffered()
 }
 
 // String names the step and the errno.
-func (a Attempt) String() string { return a.Step + ": " + errnoName(a.Errno) }
+func (a Attempt) String() string { return a.Step.String() + ": " + errnoName(a.Errno) }
 
 func errnoName(e syscall.Errno) string {
 	if name := unix.ErrnoName(e); name != "" {
@@ -74,7 +62,7 @@ func routeToNamespaces(a Attempt) string {
 		return "raise user.max_user_namespaces and the other user.max_*_namespaces (namespaces(7))"
 	case a.Errno == unix.ENOSYS:
 		return "a kernel with user, mount, pid, ipc, uts and network namespaces"
-	case a.Step == "private mounts":
+	case a.Step == spawn.StepPrivate:
 		return "install the AppArmor profile contrib/apparmor/brainbox, " +
 			"or set kernel.apparmor_restrict_unprivileged_userns=0"
 	}

@@ -40,7 +40,7 @@ func (p *Plan) fallbackJSON() strictjson.Value {
 		return strictjson.Null()
 	}
 	return strictjson.Object(
-		strictjson.Pair("step", strictjson.Text(p.Fallback.Step)),
+		strictjson.Pair("step", strictjson.Text(p.Fallback.Step.String())),
 		strictjson.Pair("errno", strictjson.Text(errnoName(p.Fallback.Errno))),
 	)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/spawn"
 	"brainbox/internal/strictjson"
 	"brainbox/policy"
 )
@@ -195,7 +196,7 @@ func TestFallBack(t *testing.T) {
 	good := &Plan{Asked: "auto", Isolation: "landlock"}
 	insisted := &Plan{Asked: "namespaces", Isolation: "landlock"}
 	cannot := &Plan{Asked: "auto", Refusal: &Refusal{Status: StatusRefused, Clause: "deny", Message: "deny: x", Hint: "h"}}
-	for _, step := range []string{"namespaces", "id maps", "private mounts"} {
+	for _, step := range []spawn.Step{spawn.StepNamespaces, spawn.StepMaps, spawn.StepPrivate} {
 		for _, errno := range []unix.Errno{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, unix.EUSERS} {
 			a := Attempt{Step: step, Errno: errno}
 			p, r := FallBack(good, a)
@@ -216,9 +217,11 @@ func TestFallBack(t *testing.T) {
 			}
 		}
 	}
-	for _, step := range []string{"root", "mount", "loopback", "host name", "landlock", "seccomp", "exec", ""} {
+	for _, step := range []spawn.Step{
+		spawn.StepRoot, spawn.StepMount, spawn.StepLoopback, spawn.StepHostname, spawn.StepLandlock, spawn.StepSeccomp, spawn.StepExec, 0,
+	} {
 		if p, r := FallBack(good, Attempt{step, unix.EPERM}); p != nil || r == nil || !strings.Contains(r.Message, "EPERM") {
-			t.Errorf("%q falls back", step)
+			t.Errorf("%v falls back", step)
 		}
 	}
 }
@@ -229,7 +232,7 @@ func TestFallbackInJSON(t *testing.T) {
 	if got := text(p); !strings.Contains(got, `"fallback":null`) {
 		t.Errorf("without an attempt: %.200s", got)
 	}
-	p, r := FallBack(p, Attempt{"namespaces", unix.EPERM})
+	p, r := FallBack(p, Attempt{spawn.StepNamespaces, unix.EPERM})
 	if r != nil {
 		t.Fatal(r)
 	}

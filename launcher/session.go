@@ -89,7 +89,7 @@ func (p *Plan) startError(err error) error {
 		return err
 	}
 	if p.Isolation == "namespaces" && e.NotOffered() {
-		_, r := FallBack(p, Attempt{Step: e.Step.String(), Errno: e.Errno})
+		_, r := FallBack(p, Attempt{Step: e.Step, Errno: e.Errno})
 		return r
 	}
 	r := &Refusal{Status: StatusRefused, Message: "start: " + e.Error()}
