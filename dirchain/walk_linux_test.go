@@ -212,7 +212,7 @@ func TestWalkIsNotLedAway(t *testing.T) {
 
 func TestWalkOfAHugeDirectoryKeepsWithinItsLimit(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes 20 000 files")
+		t.Skip("makes 20 000 files") // gating: -short
 	}
 	dir := t.TempDir()
 	many(t, dir, 1, 20_000)

@@ -409,7 +409,7 @@ func TestAppliedRoot(t *testing.T) {
 func TestAppliedGit(t *testing.T) {
 	git := needs.Tool(t, "git")
 	if !policy.Below(resolved(git), "/usr") {
-		t.Skip("this git lies in no system folder")
+		t.Skip("this git lies in no system folder") // gating: where it is installed
 	}
 	dir := os.Getenv(applyMark)
 	if dir == "" {

@@ -43,7 +43,7 @@ func TestFewEntries(t *testing.T) {
 
 func TestManyEntries(t *testing.T) {
 	if testing.Short() {
-		t.Skip("100 001 files")
+		t.Skip("100 001 files") // gating: -short
 	}
 	a, _, dir := access(t)
 	f := openFile(t, dir)

@@ -27,10 +27,7 @@ func scope() []string {
 	return append(all, "esc/IP-21")
 }
 
-const (
-	forNamespaces = "later version: isolation `namespaces`"
-	forNotify     = "later version: user notification"
-)
+const forNotify = "later version: user notification"
 
 // declared says of an id what its tests do not say: that it is open in isolation
 // landlock (its test then shows that it is), that it belongs to a later version, or that
@@ -59,8 +56,6 @@ func declared(id string) string {
 		return "the program has no Unix socket by path to receive one from: IP-03, IP-21"
 	case "esc/PR-18", "esc/PR-19", "esc/PR-22":
 		return "not run here: needs a delegated cgroup v2 controller or a quota; without one the start is refused"
-	case "esc/PR-26":
-		return forNamespaces
 	case "esc/SC-10", "esc/SC-11", "esc/SC-12", "esc/SC-13", "esc/SC-16":
 		return forNotify
 	case "esc/SC-14":

@@ -204,7 +204,7 @@ func TestScanOfNoFolderIsAnError(t *testing.T) {
 // A folder with more names than one buffer holds is read to its end.
 func TestScanReadsLargeFolders(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes many files")
+		t.Skip("makes many files") // gating: -short
 	}
 	top := t.TempDir()
 	long := strings.Repeat("n", 200)

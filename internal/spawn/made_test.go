@@ -63,7 +63,7 @@ func TestRecursiveBind(t *testing.T) {
 	r.bind("/sys", Mount{Recursive: true})
 	mounts := strings.Count(read(t, "/proc/self/mountinfo"), " /sys")
 	if mounts < 2 {
-		t.Skip("nothing is mounted below /sys")
+		t.Skip("nothing is mounted below /sys") // gating: needs has no word for it
 	}
 	out, _ := r.run(`grep -c " /sys" /proc/self/mountinfo; grep " /sys" /proc/self/mountinfo | cut -d" " -f6 | grep -vc "^ro,nosuid,nodev,noexec"`)
 	if want := fmt.Sprintf("%d\n0\n", mounts); out != want {
