@@ -88,6 +88,7 @@ func disjoint(entries []BatchEntry) error {
 type batch struct {
 	r       *Root
 	staged  []*staged
+	made    []Identity // the directories that they made, which they hold
 	results []BatchResult
 }
 
@@ -100,9 +101,15 @@ func (b *batch) stage(ctx context.Context, e BatchEntry) error {
 			return err
 		}
 	}
+	req.made = b.made
 	s, err := b.r.stage(ctx, e.Path, req)
 	if err != nil {
 		return err
+	}
+	for _, l := range s.ch.links {
+		if l.made {
+			b.made = append(b.made, l.id)
+		}
 	}
 	b.staged = append(b.staged, s)
 	for _, o := range b.staged[:len(b.staged)-1] {

@@ -14,6 +14,7 @@ type link struct {
 	name string // in the link before; the root's is empty
 	id   Identity
 	made bool // by this walk
+	ours bool // by another write of the same batch
 }
 
 // chain is every directory from the root to the parent of a target.
@@ -66,7 +67,7 @@ func (ch *chain) step(name string, mode uint32) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, translated(err))
 	}
-	ch.links = append(ch.links, link{fd, name, st.ID, made})
+	ch.links = append(ch.links, link{fd: fd, name: name, id: st.ID, made: made})
 	if made { // only an empty directory can be made to fold (ioctl_iflags(2)): the parent no longer
 		return ch.exact(len(ch.links) - 2)
 	}

@@ -28,12 +28,12 @@ import (
 // On tmpfs without the mount option inode64, numbers wrap around after 2³² files
 // (Documentation/filesystems/tmpfs.rst): who makes that many while a [Target] is
 // held can make a file that has the number of another.
-var identifying = map[int64]string{
-	unix.EXT4_SUPER_MAGIC:      "ext4", // ext2 and ext3 too
-	unix.XFS_SUPER_MAGIC:       "xfs",
-	unix.BTRFS_SUPER_MAGIC:     "btrfs",
-	unix.TMPFS_MAGIC:           "tmpfs",
-	unix.OVERLAYFS_SUPER_MAGIC: "overlay",
+var identifying = []kind{
+	{unix.EXT4_SUPER_MAGIC, "ext4"}, // ext2 and ext3 too
+	{unix.XFS_SUPER_MAGIC, "xfs"},
+	{unix.BTRFS_SUPER_MAGIC, "btrfs"},
+	{unix.TMPFS_MAGIC, "tmpfs"},
+	{unix.OVERLAYFS_SUPER_MAGIC, "overlay"},
 }
 
 // others are known by name, for the message alone. Of those that one would expect
@@ -48,16 +48,52 @@ var identifying = map[int64]string{
 //   - fuse, 9p, nfs, cifs, ceph, vboxsf: names and numbers are what a server says.
 //   - vfat, exfat, ntfs: names are folded, and numbers may be made up when an inode
 //     is read.
-var others = map[int64]string{
-	unix.MSDOS_SUPER_MAGIC: "vfat", unix.EXFAT_SUPER_MAGIC: "exfat", unix.V9FS_MAGIC: "9p",
-	unix.NFS_SUPER_MAGIC: "nfs", unix.FUSE_SUPER_MAGIC: "fuse", unix.CIFS_SUPER_MAGIC: "cifs",
-	unix.SMB2_SUPER_MAGIC: "smb2", unix.SMB_SUPER_MAGIC: "smb", 0x7366746e: "ntfs3", 0x5346544e: "ntfs",
-	unix.ECRYPTFS_SUPER_MAGIC: "ecryptfs", unix.CEPH_SUPER_MAGIC: "ceph", 0x786f4256: "vboxsf",
-	unix.PROC_SUPER_MAGIC: "proc", unix.SYSFS_MAGIC: "sysfs", unix.CGROUP2_SUPER_MAGIC: "cgroup2",
-	unix.DEVPTS_SUPER_MAGIC: "devpts", unix.DEBUGFS_MAGIC: "debugfs", unix.TRACEFS_MAGIC: "tracefs",
-	unix.SECURITYFS_MAGIC: "securityfs", unix.BPF_FS_MAGIC: "bpf", unix.SQUASHFS_MAGIC: "squashfs",
-	unix.EROFS_SUPER_MAGIC_V1: "erofs", unix.ISOFS_SUPER_MAGIC: "iso9660",
-	unix.RAMFS_MAGIC: "ramfs", unix.F2FS_SUPER_MAGIC: "f2fs", 0xca451a4e: "bcachefs", 0x2fc12fc1: "zfs",
+var others = []kind{
+	{unix.MSDOS_SUPER_MAGIC, "vfat"},
+	{unix.EXFAT_SUPER_MAGIC, "exfat"},
+	{unix.V9FS_MAGIC, "9p"},
+	{unix.NFS_SUPER_MAGIC, "nfs"},
+	{unix.FUSE_SUPER_MAGIC, "fuse"},
+	{unix.CIFS_SUPER_MAGIC, "cifs"},
+	{unix.SMB2_SUPER_MAGIC, "smb2"},
+	{unix.SMB_SUPER_MAGIC, "smb"},
+	{0x7366746e, "ntfs3"},
+	{0x5346544e, "ntfs"},
+	{unix.ECRYPTFS_SUPER_MAGIC, "ecryptfs"},
+	{unix.CEPH_SUPER_MAGIC, "ceph"},
+	{0x786f4256, "vboxsf"},
+	{unix.PROC_SUPER_MAGIC, "proc"},
+	{unix.SYSFS_MAGIC, "sysfs"},
+	{unix.CGROUP2_SUPER_MAGIC, "cgroup2"},
+	{unix.DEVPTS_SUPER_MAGIC, "devpts"},
+	{unix.DEBUGFS_MAGIC, "debugfs"},
+	{unix.TRACEFS_MAGIC, "tracefs"},
+	{unix.SECURITYFS_MAGIC, "securityfs"},
+	{unix.BPF_FS_MAGIC, "bpf"},
+	{unix.SQUASHFS_MAGIC, "squashfs"},
+	{unix.EROFS_SUPER_MAGIC_V1, "erofs"},
+	{unix.ISOFS_SUPER_MAGIC, "iso9660"},
+	{unix.RAMFS_MAGIC, "ramfs"},
+	{unix.F2FS_SUPER_MAGIC, "f2fs"},
+	{0xca451a4e, "bcachefs"},
+	{0x2fc12fc1, "zfs"},
+}
+
+// kind is a type of file system: its magic number (statfs(2)) and its name. The lists are
+// short and rarely looked at: a map would be built at every start of every program.
+type kind struct {
+	magic int64
+	name  string
+}
+
+// nameOf returns the name of a type; "" if it is not in the list.
+func nameOf(list []kind, magic int64) string {
+	for _, k := range list {
+		if k.magic == magic {
+			return k.name
+		}
+	}
+	return ""
 }
 
 // foldingInodes is FS_CASEFOLD_FL: names in this directory are compared without
@@ -72,11 +108,11 @@ var (
 
 // writableKind judges a file system by its magic number. Pure.
 func writableKind(magic int64) error {
-	if _, ok := identifying[magic]; ok {
+	if nameOf(identifying, magic) != "" {
 		return nil
 	}
-	name, ok := others[magic]
-	if !ok {
+	name := nameOf(others, magic)
+	if name == "" {
 		name = fmt.Sprintf("type 0x%x", magic)
 	}
 	return because(ErrFilesystem, name+": its names and inode numbers are not known to identify a file")

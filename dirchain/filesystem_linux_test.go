@@ -34,12 +34,12 @@ func TestFilesystems(t *testing.T) {
 // run is not one to write on.
 func TestEveryIdentifyingFilesystemIsTried(t *testing.T) {
 	tried := writableLocations()
-	for magic, name := range identifying {
-		if !slices.ContainsFunc(tried, func(l location) bool { return l.magic == magic }) {
-			t.Errorf("%s (0x%x) is never tried", name, magic)
+	for _, k := range identifying {
+		if !slices.ContainsFunc(tried, func(l location) bool { return l.magic == k.magic }) {
+			t.Errorf("%s (0x%x) is never tried", k.name, k.magic)
 		}
-		if _, too := others[magic]; too {
-			t.Errorf("%s (0x%x) is among the others too", name, magic)
+		if nameOf(others, k.magic) != "" {
+			t.Errorf("%s (0x%x) is among the others too", k.name, k.magic)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestWritableKind(t *testing.T) {
 	for name, magic := range map[string]int64{
 		"ext4": 0xef53, "xfs": 0x58465342, "btrfs": 0x9123683e, "tmpfs": 0x01021994, "overlay": 0x794c7630,
 	} {
-		if err := writableKind(magic); err != nil || identifying[magic] != name {
+		if err := writableKind(magic); err != nil || nameOf(identifying, magic) != name {
 			t.Errorf("%s (0x%x): %v", name, magic, err)
 		}
 	}

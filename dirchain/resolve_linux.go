@@ -30,28 +30,45 @@ const maxHops = 40
 // link that leaves the root and comes back is followed only along the root's own
 // path (contract brainkit §5.12).
 func (r *Root) Resolve(unsafePath string) (string, error) {
-	rel, err := r.resolve(unsafePath)
-	return rel, named("resolve", unsafePath, err)
+	way, err := r.follow(unsafePath)
+	return way.Path, named("resolve", unsafePath, err)
 }
 
-func (r *Root) resolve(unsafePath string) (string, error) {
+// Way is how a path is resolved.
+type Way struct {
+	Path string // what [Root.Resolve] says
+	// Links are the places that links in the last name's stead lead to, in order:
+	// cleaned, relative to the root, or absolute when the link is.
+	Links []string
+	// Missing is how many of the last components of Path are not there.
+	Missing int
+}
+
+// Follow is [Root.Resolve], and tells what it passed. Links are told beside an error too.
+func (r *Root) Follow(unsafePath string) (Way, error) {
+	way, err := r.follow(unsafePath)
+	return way, named("resolve", unsafePath, err)
+}
+
+func (r *Root) follow(unsafePath string) (Way, error) {
 	rest, err := r.lexical(unsafePath)
 	if err != nil {
-		return "", err
+		return Way{}, err
 	}
 	if err = r.acquire(); err != nil {
-		return "", err
+		return Way{}, err
 	}
 	defer r.release()
 	if err = r.visible(); err != nil {
-		return "", err
+		return Way{}, err
 	}
 	v := resolver{r: r, rest: rest}
 	defer v.back(0)
 	if err = v.run(); err != nil {
-		return "", err
+		return Way{Links: v.links}, err
 	}
-	return v.place()
+	place, err := v.place()
+	return Way{place, v.links, len(v.missing)}, err
 }
 
 // lexical cleans a path as text and makes it relative to the root.
@@ -86,6 +103,7 @@ type resolver struct {
 	above   string   // a directory that contains the root, when it is there; or empty
 	rest    string
 	hops    int
+	links   []string // Way.Links
 }
 
 func (v *resolver) run() error {
@@ -187,6 +205,9 @@ func (v *resolver) follow(fd int, name string, more bool) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
+	if strings.Trim(v.rest, "/") == "" { // the last name, or what a link has put there
+		v.links = append(v.links, v.spelled(text))
+	}
 	if strings.HasPrefix(text, "/") {
 		if v.r.path == "" {
 			return ErrOutside
@@ -201,6 +222,18 @@ func (v *resolver) follow(fd int, name string, more bool) error {
 	}
 	v.rest = text
 	return nil
+}
+
+// spelled is where the text of a link in the current directory leads, as text.
+func (v *resolver) spelled(text string) string {
+	if strings.HasPrefix(text, "/") {
+		return filepath.Clean(text)
+	}
+	var parts []string
+	for _, l := range v.dirs {
+		parts = append(parts, l.name)
+	}
+	return filepath.Join(append(parts, text)...)
 }
 
 // back lets go of the directories from the given one on.

@@ -2,11 +2,12 @@ package dirchain
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -73,6 +74,9 @@ func (s *staged) prepare(ctx context.Context) (err error) {
 	}
 	if s.ch, err = s.r.walk(parts[:len(parts)-1], mode); err != nil {
 		return err
+	}
+	for i, l := range s.ch.links {
+		s.ch.links[i].ours = slices.Contains(s.req.made, l.id)
 	}
 	if err = s.ch.exact(0); err != nil {
 		return err
@@ -230,8 +234,8 @@ func (s *staged) takeOver(st Stat) error {
 // tempName has 64 random bits: nobody can be there before.
 func tempName() (string, error) {
 	var bits [8]byte
-	if _, err := rand.Read(bits[:]); err != nil {
-		return "", err
+	if _, err := unix.Getrandom(bits[:], 0); err != nil { // crypto/rand would cost every start a tenth of a millisecond
+		return "", os.NewSyscallError("getrandom", err)
 	}
 	return ".brainbox-" + hex.EncodeToString(bits[:]) + ".tmp", nil
 }

@@ -11,7 +11,9 @@ import (
 // Target is a place that was walked to and is held: what a decision is made on.
 // Until it is closed none of its identities is given to another file. An operation
 // that is handed a Target walks again and refuses with [ErrChanged] when parent or
-// entry are no longer the ones that were judged (contract bridge-and-gate §E.6).
+// entry are no longer the ones that were judged (contract bridge-and-gate §E.6). With
+// Parents the target may be that of the first directory that is missing on the way,
+// which the operation must then have made itself.
 type Target struct {
 	ch    *chain
 	path  string
@@ -100,12 +102,25 @@ func (t *Target) holds(ch *chain, leaf string, found bool, st Stat) error {
 		return nil
 	case t.ch == nil || t.ch.r != ch.r:
 		return because(ErrChanged, "the judged target is not held by this root")
+	case t.above(ch, found):
+		return nil
 	case t.leaf != leaf || t.Parent() != ch.links[len(ch.links)-1].id:
 		return because(ErrChanged, "the parent is not the judged one")
 	case t.found != found || found && t.stat.ID != st.ID:
 		return because(ErrChanged, "the entry is not the judged one")
 	}
 	return nil
+}
+
+// above says that what was judged is a directory on the way that was not there, in
+// the same parent, and that this walk, or another write of the same batch, has made it and
+// all that is beneath it: the judged place is where it began. What somebody has moved there since is found, and another one.
+func (t *Target) above(ch *chain, found bool) bool {
+	n := len(t.ids)
+	if t.found || found || n >= len(ch.links) || ch.links[n].name != t.leaf || ch.links[n-1].id != t.Parent() {
+		return false
+	}
+	return !slices.ContainsFunc(ch.links[n:], func(l link) bool { return !l.made && !l.ours })
 }
 
 // openEntry opens an entry with O_PATH, a link as itself.

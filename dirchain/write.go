@@ -52,6 +52,8 @@ type WriteRequest struct {
 	// context that it is given that is [ErrBusy], with another one it waits for itself
 	// until that one ends.
 	Before func(context.Context) error
+
+	made []Identity // directories that the writes before it in a batch have made and hold
 }
 
 // WriteResult says what was done. It counts also beside an error: when Applied is

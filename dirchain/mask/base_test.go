@@ -26,15 +26,15 @@ func TestCaptureBaseRefuses(t *testing.T) {
 		setup       func(t *testing.T, h *host)
 		want        Code
 	}{
-		{"bk/HM11 the mask is a link to the policy", raft, in(func(dir string) error {
+		{"bk/HM11 bk/M37 the mask is a link to the policy", raft, in(func(dir string) error {
 			return os.Symlink("../context/policies/crew.md", dir+"/"+raftClaude)
 		}), AliasDenied},
-		{"bk/HM11 the mask is a name of the policy", raft, in(func(dir string) error {
+		{"bk/HM11 bk/M37 the mask is a name of the policy", raft, in(func(dir string) error {
 			return os.Link(dir+"/context/policies/crew.md", dir+"/"+raftClaude)
 		}), AliasDenied},
 		{"the mask is a directory", raft, in(func(dir string) error { return os.Mkdir(dir+"/"+raftClaude, 0o755) }), AliasDenied},
 		{"bk/HM13", "assets/../assets/raft.png", nil, InvalidTarget},
-		{"bk/HM14", "context/policies/crew.png", nil, PolicyDenied},
+		{"bk/HM14 bk/M37", "context/policies/crew.png", nil, PolicyDenied},
 		{"bk/HM15", ".brain/other/x.png", nil, InvalidTarget},
 		{"bk/HM17 no image", "assets/raft.txt", nil, InvalidTarget},
 		{"bk/HM17 missing", "assets/none.png", nil, MissingImage},

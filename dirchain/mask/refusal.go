@@ -73,6 +73,9 @@ func (c Code) text() string {
 	}
 }
 
+// Sentence says what the code means, without a full stop: the same for every path.
+func (c Code) Sentence() string { return c.text() }
+
 // Refusal is the error of everything in this package that refuses.
 type Refusal struct {
 	Code Code

@@ -93,6 +93,17 @@ func (t *Tool) Request(ctx context.Context, host Host, imagePath, instruction st
 	}, nil
 }
 
+// Names tells where image and mask of a request lie, relative to the root and without links
+// in their directories, as [Tool.Request] will derive them: for who decides about it
+// before the person is asked. Its refusals are those of Request.
+func (t *Tool) Names(imagePath, instruction string) (image, mask string, err error) {
+	n, err := t.names(imagePath, instruction)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: image %q: %w", ToolName, imagePath, err)
+	}
+	return n.image, n.mask, nil
+}
+
 func note(res Result) string {
 	text := "A person painted this mask for the image."
 	if res.Outcome != "" {

@@ -15,7 +15,7 @@
 //
 //	landlock:N seccomp notify userns netns root user cgroup-kill
 //	cgroup-memory overlay casefold btrfs ext4 xfs vfat fuse tty bwrap git node
-//	npm cc cargo runc crun strace programs
+//	npm cc cargo runc crun strace programs registry
 //
 // where "landlock:7" stands for every ABI up to 7, and "programs" for every
 // program that [Program] is asked for. A word that is not on this list fails
@@ -32,5 +32,6 @@
 // user. What it finds holds for now; another process may use up a limit (user
 // namespaces, pseudo terminals) a moment later. [Overlay], [Casefold], [Btrfs],
 // [Ext4], [XFS], [VFAT] and [FUSE] use the programs mount(8), mkfs(8) and
-// bindfs(1), and say so when these are what is missing.
+// bindfs(1), [Container] uses runc(8), and they say so when these are what is missing.
+// [NPM] takes a registry that is not there, or is slow, for a need that is not met.
 package needs

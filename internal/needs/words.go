@@ -31,6 +31,7 @@ const (
 	wordFUSE         = "fuse"
 	wordTTY          = "tty"
 	wordPrograms     = "programs"
+	wordRegistry     = "registry"
 )
 
 // plainWords are the words without a number that are no tool.
@@ -38,7 +39,7 @@ func plainWords() []string {
 	return []string{
 		wordSeccomp, wordNotify, wordUserns, wordNetns, wordRoot, wordUser,
 		wordCgroupKill, wordCgroupMemory, wordOverlay, wordCasefold, wordBtrfs,
-		wordExt4, wordXFS, wordVFAT, wordFUSE, wordTTY, wordPrograms,
+		wordExt4, wordXFS, wordVFAT, wordFUSE, wordTTY, wordPrograms, wordRegistry,
 	}
 }
 

@@ -1,6 +1,9 @@
 package strictjson
 
-import "unicode/utf16"
+import (
+	"strings"
+	"unicode/utf16"
+)
 
 // smallObject is how many keys are compared one by one before a set pays.
 const smallObject = 8
@@ -142,19 +145,32 @@ func (b *builder) str() string {
 		b.pos = i + 1
 		return b.src[start:i]
 	}
-	out := append(make([]byte, 0, i-start+16), b.src[start:i]...)
-	for b.src[i] != '"' {
-		if b.src[i] != '\\' {
-			out = append(out, b.src[i])
-			i++
+	end := i
+	for b.src[end] != '"' {
+		if b.src[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	var out strings.Builder
+	out.Grow(end - start) // no escape is shorter than what it stands for
+	out.WriteString(b.src[start:i])
+	for i < end {
+		if b.src[i] == '\\' {
+			var r rune
+			r, i = unescape(b.src, i+1)
+			out.WriteRune(r)
 			continue
 		}
-		var r rune
-		r, i = unescape(b.src, i+1)
-		out = append(out, string(r)...)
+		next := strings.IndexByte(b.src[i:end], '\\')
+		if next < 0 {
+			next = end - i
+		}
+		out.WriteString(b.src[i : i+next])
+		i += next
 	}
-	b.pos = i + 1
-	return string(out)
+	b.pos = end + 1
+	return out.String()
 }
 
 // unescape returns the character of the escape whose backslash stands before

@@ -20,6 +20,10 @@ type Limits struct {
 	// Result says that the text is a dispatcher's answer: one that is too long is
 	// result_too_large instead of frame_too_large.
 	Result bool
+
+	// Proto keeps a key __proto__, for a caller that judges it itself: one that
+	// compares two texts must see what is in both.
+	Proto bool
 }
 
 // fill replaces what is unset. Depth cannot be raised: building the tree
@@ -71,7 +75,7 @@ func Decode(data []byte, lim Limits) (*Value, error) {
 	switch {
 	case b.duplicate != nil:
 		return nil, b.duplicate
-	case b.proto != nil:
+	case b.proto != nil && !lim.Proto:
 		return nil, b.proto
 	}
 	return &v, nil

@@ -241,6 +241,17 @@ func TestDecodeTellsWhere(t *testing.T) {
 	}
 }
 
+func TestDecodeKeepsProtoWhenAsked(t *testing.T) {
+	const text = `{"a":{"__proto__":1}}`
+	v, err := Decode([]byte(text), Limits{Proto: true})
+	if err != nil || string(Append(nil, v)) != text {
+		t.Errorf("Decode = %s, %v", Append(nil, v), err)
+	}
+	if _, err = Decode([]byte(`{"__proto__":1,"__proto__":2}`), Limits{Proto: true}); code(err) != CodeDuplicateKey {
+		t.Errorf("twice: %v, want %s", err, CodeDuplicateKey)
+	}
+}
+
 func TestErrorsShowNoRawByteOfTheText(t *testing.T) {
 	key := "\x1b[31m\u202e" + strings.Repeat("k", 1000)
 	quoted := string(Append(nil, &Value{Kind: KindString, Text: key}))

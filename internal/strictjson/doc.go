@@ -19,7 +19,8 @@
 // order: size, encoding, grammar, complexity, duplicate keys, then, while
 // binding, unknown fields and the types and values of fields. Keys are compared
 // byte by byte after unescaping, never by case folding. The order of keys is
-// kept. A key __proto__ is refused in every object, opaque ones too.
+// kept. A key __proto__ is refused in every object, opaque ones too, unless the caller
+// asks for it (Limits.Proto).
 //
 // [Append] writes a tree as one line, so that commands can print status lines
 // without the reflection of encoding/json.

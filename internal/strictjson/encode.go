@@ -1,14 +1,19 @@
 package strictjson
 
 import (
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"brainbox/internal/visible"
 )
 
 // Append appends v as JSON text to dst: no blanks, no line end, keys in their
 // order, numbers as their source text. The text is the same for equal trees.
-// Characters that move a terminal's cursor or reorder its line are escaped, so
-// the text may be printed. Null stands for a number whose Text is none and for
+// Characters that are hidden, move a terminal's cursor or reorder its line (package
+// visible) are escaped, so the text may be printed. Null stands for a number whose Text is none and for
 // an unknown kind; [Decode] and the constructors make neither.
 func Append(dst []byte, v *Value) []byte {
 	if v == nil {
@@ -52,14 +57,14 @@ func Append(dst []byte, v *Value) []byte {
 func AppendLine(dst []byte, v *Value) []byte { return append(Append(dst, v), '\n') }
 
 func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+	dst = append(slices.Grow(dst, len(s)+2+strings.Count(s, "\n")), '"') // most texts need no more
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c < 0x7F && c != '"' && c != '\\' {
-			dst = append(dst, c)
-			i++
-			continue
+		n := ordinary(s[i:])
+		dst = append(dst, s[i:i+n]...)
+		if i += n; i == len(s) {
+			break
 		}
+		c := s[i]
 		r, n := utf8.DecodeRuneInString(s[i:])
 		i += n
 		switch {
@@ -75,9 +80,13 @@ func appendString(dst []byte, s string) []byte {
 			dst = append(dst, `\b`...)
 		case r == '\f':
 			dst = append(dst, `\f`...)
-		case hidden(r):
-			const digit = "0123456789abcdef"
-			dst = append(dst, '\\', 'u', digit[r>>12&15], digit[r>>8&15], digit[r>>4&15], digit[r&15])
+		case visible.Hidden(r):
+			if r > 0xFFFF {
+				high, low := utf16.EncodeRune(r)
+				dst = appendUnit(dst, high)
+				r = low
+			}
+			dst = appendUnit(dst, r)
 		default:
 			dst = utf8.AppendRune(dst, r)
 		}
@@ -85,17 +94,18 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// hidden reports whether r is a control or a formatting character: the C0 and C1
-// sets, line and paragraph separators, and what reorders or hides text. All are
-// below U+10000, so that one escape holds them.
-func hidden(r rune) bool {
-	switch {
-	case r < 0x20, 0x7F <= r && r <= 0x9F, r == 0xAD, r == 0x61C, r == 0x180E, r == 0xFEFF:
-		return true
-	case 0x200B <= r && r <= 0x200F, 0x2028 <= r && r <= 0x202E, 0x2060 <= r && r <= 0x206F:
-		return true
-	case 0xFFF9 <= r && r <= 0xFFFB:
-		return true
+// ordinary is how many bytes s begins with that stand for themselves in any JSON string.
+func ordinary(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7F || c == '"' || c == '\\' {
+			return i
+		}
 	}
-	return false
+	return len(s)
+}
+
+// appendUnit appends one unit of UTF-16 as an escape.
+func appendUnit(dst []byte, r rune) []byte {
+	const digit = "0123456789abcdef"
+	return append(dst, '\\', 'u', digit[r>>12&15], digit[r>>8&15], digit[r>>4&15], digit[r&15])
 }

@@ -33,6 +33,10 @@ func TestAppend(t *testing.T) {
 			"C1, separators, direction, BOM", &Value{Kind: KindString, Text: "\u0085\u2028\u202e\u2066\ufeff"},
 			`"\u0085\u2028\u202e\u2066\ufeff"`,
 		},
+		{
+			"what a renderer may leave out", &Value{Kind: KindString, Text: "\u3164\ufe0f\U000e0041\u2800"},
+			`"\u3164\ufe0f\udb40\udc41\u2800"`,
+		},
 		{"bytes that are not UTF-8", &Value{Kind: KindString, Text: "a\xffb"}, "\"a\ufffdb\""},
 		{"a key", &Value{Kind: KindObject, Members: []Member{Pair("a\"\n", Null())}}, `{"a\"\n":null}`},
 	}

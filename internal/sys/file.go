@@ -24,7 +24,11 @@ func ReadFile(path string, limit int) ([]byte, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: unix.EINVAL}
 	}
-	buf := make([]byte, 0, min(max(int(st.Size)+1, 512), limit+1))
+	size := max(int(st.Size)+1, 512)
+	if st.Size == 0 {
+		size = 4096 // in /proc no file has a size
+	}
+	buf := make([]byte, 0, min(size, limit+1))
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]

@@ -26,6 +26,34 @@ type Rule struct {
 	Groups []uint32
 	// AnyGroup makes every group write bit refuse, whatever the group.
 	AnyGroup bool
+	// Sticky lets others write to a directory with the sticky bit: what it holds is judged by
+	// its owner, and nobody else can replace that (unlink(2), EPERM). Where the party that is
+	// not trusted may be of the same user, its directories belong into Trees.
+	Sticky bool
+	// Trees are what that party can write to whatever the modes say, with everything below: a
+	// walk that comes to one refuses.
+	Trees []ID
+}
+
+// ID is which file or directory it is, under any name (inode(7)).
+type ID struct{ Dev, Ino uint64 }
+
+// Identify says what path names now. Links are followed; errors are *fs.PathError.
+func Identify(path string) (ID, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return ID{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return ID{Dev: st.Dev, Ino: st.Ino}, nil
+}
+
+// IdentifyFile says which file is open.
+func IdentifyFile(f *os.File) (ID, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return ID{}, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	return ID{Dev: st.Dev, Ino: st.Ino}, nil
 }
 
 // Error is a refusal. It names the component at which the walk ended, which may
@@ -43,6 +71,7 @@ func (e *Error) Unwrap() error { return fs.ErrPermission }
 
 // meta is what the judgement needs of one component.
 type meta struct {
+	id       ID
 	uid, gid uint32
 	mode     uint32 // file type and permission bits, as stat(2)
 	acl      bool   // an access control list beyond the mode is set
@@ -50,6 +79,9 @@ type meta struct {
 
 // judge decides about one component. It is pure. An empty string accepts.
 func (r Rule) judge(m meta) string {
+	if slices.Contains(r.Trees, m.id) {
+		return "is writable from inside a sandbox"
+	}
 	if !slices.Contains(r.Owners, m.uid) {
 		return "is owned by uid " + strconv.FormatUint(uint64(m.uid), 10)
 	}
@@ -57,6 +89,9 @@ func (r Rule) judge(m meta) string {
 		return "" // a link's mode is always 0777 and means nothing (symlink(7))
 	}
 	mode := " (mode 0" + strconv.FormatUint(uint64(m.mode&0o7777), 8) + ")"
+	if m.mode&unix.S_IFMT == unix.S_IFDIR && m.mode&unix.S_ISVTX != 0 && r.Sticky {
+		return "" // it is for what it holds to be owned by somebody who is trusted
+	}
 	if m.mode&0o002 != 0 {
 		return "is writable by others" + mode
 	}

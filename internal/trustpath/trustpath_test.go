@@ -41,6 +41,12 @@ func TestJudge(t *testing.T) {
 		{"another group may write", rule, meta{gid: 50, mode: dir | 0o2775}, ""},
 		{"agent's group without a write bit", rule, meta{gid: testGroup, mode: dir | 0o755}, ""},
 		{"second owner", rule, meta{uid: 1000, mode: reg | 0o700}, ""},
+		{"sticky, but not the owner's", Rule{Owners: rule.Owners, Sticky: true}, meta{uid: testAgent, mode: dir | 0o1777}, "owned by uid 65534"},
+		{"sticky file", Rule{Owners: rule.Owners, Sticky: true}, meta{mode: reg | 0o1777}, "writable by others"},
+		{"sticky", Rule{Owners: rule.Owners, Sticky: true}, meta{mode: dir | 0o1777}, ""},
+		{"tree", Rule{Owners: rule.Owners, Trees: []ID{{1, 2}, {3, 4}}}, meta{id: ID{3, 4}, mode: dir | 0o755}, "inside a sandbox"},
+		{"link in a tree", Rule{Owners: rule.Owners, Trees: []ID{{3, 4}}}, meta{id: ID{3, 4}, mode: link | 0o777}, "inside a sandbox"},
+		{"same inode elsewhere", Rule{Owners: rule.Owners, Trees: []ID{{3, 4}}}, meta{id: ID{4, 4}, mode: dir | 0o755}, ""},
 		{"root's link", rule, meta{mode: link | 0o777}, ""},
 	}
 	for _, tt := range tests {
@@ -87,6 +93,28 @@ func tree(t *testing.T) (int, string) {
 	}
 	t.Cleanup(func() { _ = unix.Close(root) })
 	return root, base
+}
+
+func TestOpenRefusesWhatLeadsThroughATree(t *testing.T) {
+	root, base := tree(t)
+	rule := Rule{Owners: []uint32{0, uint32(os.Geteuid())}}
+	sub, err := Identify(filepath.Join(base, "good/sub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/good/sub", "/good/sub/file", "/good/abs", "/good/rel", "/good/dir/file"} {
+		f, err := openBelow(root, path, rule)
+		if err != nil {
+			t.Fatalf("%s without trees: %v", path, err)
+		}
+		f.Close()
+		limited := rule
+		limited.Trees = []ID{sub}
+		var refusal *Error
+		if _, err := openBelow(root, path, limited); !errors.As(err, &refusal) || refusal.Component != "/good/sub" {
+			t.Errorf("%s: %v, want a refusal of /good/sub", path, err)
+		}
+	}
 }
 
 func TestOpenNamesTheComponent(t *testing.T) {

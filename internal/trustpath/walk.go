@@ -93,7 +93,7 @@ func (w *walk) look(fd int, path string) (meta, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return meta{}, &fs.PathError{Op: "fstat", Path: path, Err: err}
 	}
-	m := meta{uid: st.Uid, gid: st.Gid, mode: st.Mode}
+	m := meta{id: ID{Dev: st.Dev, Ino: st.Ino}, uid: st.Uid, gid: st.Gid, mode: st.Mode}
 	if m.mode&unix.S_IFMT != unix.S_IFLNK && m.mode&0o020 != 0 {
 		var err error
 		if m.acl, err = hasACL(fd, path); err != nil {
