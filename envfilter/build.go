@@ -28,8 +28,10 @@ type Input struct {
 	CABundle  string                // file of certificates; empty: its variables are not set
 
 	Toolchain []Var // RUSTUP_HOME, GOMODCACHE and the like; an operator may override them
+	Sockets   []Var // SSH_AUTH_SOCK and the like, where they name a socket that is granted; as Toolchain
+	Proxies   []Var // HTTPS_PROXY and the like, where the run has a proxy of its own; as Toolchain
 
-	// Fixed is what nobody may override: the proxy's address, BRAINBOX_SOCKET.
+	// Fixed is what nobody may override, such as BRAINBOX_SOCKET.
 	Fixed []Var
 }
 

@@ -101,10 +101,11 @@ func TestBuildLayers(t *testing.T) {
 	}
 	in.Fixed = []Var{{Name: "https_proxy", Value: "http://127.0.0.1:1"}}
 	in.Toolchain = []Var{{Name: "CARGO_HOME", Value: "/run1/home/.cargo"}}
+	in.Sockets = []Var{{Name: "SSH_AUTH_SOCK", Value: "/tmp/agent"}}
 	in.GitConfig, in.Shell = "/run1/home/.gitconfig", "/usr/bin/zsh"
 	env, notes := build(t, in)
 	want := with("A=file", "C=two", "D=caller", "LANG=caller", "https_proxy=http://127.0.0.1:1", "my.prop=",
-		"CARGO_HOME=/run1/home/.cargo", "GIT_CONFIG_GLOBAL=/run1/home/.gitconfig")
+		"CARGO_HOME=/run1/home/.cargo", "GIT_CONFIG_GLOBAL=/run1/home/.gitconfig", "SSH_AUTH_SOCK=/tmp/agent")
 	for i, kv := range want {
 		switch {
 		case strings.HasPrefix(kv, "SHELL="):
@@ -136,6 +137,22 @@ func TestBuildKeepsItsOwnValueUnlessOneIsWritten(t *testing.T) {
 	env, notes = build(t, in)
 	if got, _ := lookup(env, "HOME"); got != "/srv" || len(notes) != 2 {
 		t.Errorf("HOME = %q with notes %v, want /srv and two notes", got, notes)
+	}
+}
+
+// esc/EV-13: a run with a proxy of its own has that one, unless an operator writes another.
+func TestBuildSetsTheRunsProxy(t *testing.T) {
+	in := input("HTTPS_PROXY=http://caller:1", "http_proxy=http://caller:1", "NO_PROXY=caller")
+	in.Proxies = []Var{{Name: "HTTPS_PROXY", Value: "http://run:1"}, {Name: "http_proxy", Value: "http://run:1"}}
+	in.Allow = append(in.Allow, "HTTPS_PROXY")
+	env, notes := build(t, in)
+	if diff := cmp.Diff(with("HTTPS_PROXY=http://run:1", "http_proxy=http://run:1"), env); diff != "" || len(notes) != 1 {
+		t.Errorf("environment (-want +got):\n%s%v", diff, notes)
+	}
+	in.Set = []Var{{Name: "http_proxy", Value: "http://mine:1"}}
+	env, notes = build(t, in)
+	if diff := cmp.Diff(with("HTTPS_PROXY=http://run:1", "http_proxy=http://mine:1"), env); diff != "" || len(notes) != 2 {
+		t.Errorf("environment (-want +got):\n%s%v", diff, notes)
 	}
 }
 

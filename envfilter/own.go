@@ -45,6 +45,12 @@ func ownVars(in Input, callerPath string) []choice {
 	for _, v := range in.Toolchain {
 		add("where a granted toolchain is", v.Name, v.Value)
 	}
+	for _, v := range in.Sockets {
+		add("it names a socket that the policy lists", v.Name, v.Value)
+	}
+	for _, v := range in.Proxies {
+		add("the proxy of the run", v.Name, v.Value)
+	}
 	if in.CABundle != "" {
 		for _, name := range caVars() {
 			add("the certificates of ca_bundle", name, in.CABundle)

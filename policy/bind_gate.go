@@ -6,6 +6,11 @@ func (b *binder) gate(key, name string, n *node) {
 	g := &b.l.Policy.Gate
 	switch name {
 	case "allowed_tools":
+		if n.kind == nodeArray && !n.tables && len(n.items) == 0 {
+			// Without the list there is none: an empty one would allow every tool.
+			b.fail(n, key, "an empty list of allowed tools", `a rule with surface = "*", pattern = "*" and action = "deny" allows none`)
+			return
+		}
 		b.list(key, n, func(n *node) {
 			if s, ok := b.str(key, n); ok {
 				element(b, key, n, s, &g.AllowedTools, ParseTool)
@@ -113,7 +118,7 @@ func (b *binder) rule(key string, n *node, dst *[]Rule) {
 		b.boolean(key+".tighten", p.val, &tighten)
 		r.Tighten = r.Tighten || tighten.V
 	}
-	if !b.strings(key, n, map1{"surface", &r.Surface}, map1{"pattern", &r.Pattern}, map1{"action", &r.Action}) {
+	if !b.strings(key, n, map1{"surface", &r.Surface}, map1{"pattern", &r.Pattern}, map1{"action", &r.Action}, map1{"reason", &r.Reason}) {
 		return
 	}
 	for _, f := range []map1{{"surface", &r.Surface}, {"pattern", &r.Pattern}, {"action", &r.Action}} {

@@ -32,6 +32,10 @@ func (b *binder) network(key, name string, n *node) {
 		if s, ok := b.str(key, n); ok {
 			scalar(b, key, n, s, &net.Upstream, ParseUpstream)
 		}
+	case "resolver":
+		if s, ok := b.str(key, n); ok {
+			scalar(b, key, n, s, &net.Resolver, ParseResolver)
+		}
 	case "unix":
 		b.paths(key, n, &net.Unix)
 	}
@@ -71,4 +75,19 @@ func ParseUpstream(text string) (string, error) {
 		return "", bad
 	}
 	return "http://" + h.String(), nil
+}
+
+// ParseResolver reads the DNS server that names are looked up at in mode proxy: an address,
+// not a name, which could not be looked up yet; then, if need be, a colon and a port. Without
+// one it is 53. The result has a port: ADDRESS:PORT, an IPv6 address in brackets.
+func ParseResolver(text string) (string, error) {
+	h, err := ParseHost(text)
+	if err != nil || !isAddress(h.Name) {
+		return "", flawf(`write "192.0.2.53", "192.0.2.53:5353" or "[2001:db8::53]:53"`,
+			"not the address of a name server: ", strconv.Quote(text))
+	}
+	if h.Port == 0 {
+		h.Port = 53
+	}
+	return h.String(), nil
 }

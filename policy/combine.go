@@ -45,11 +45,11 @@ func (m *merger) combine() error {
 		if err := useless(m, &n.AllowHosts, "network.allow_hosts", "proxy"); err != nil {
 			return err
 		}
-		if n.Upstream.Set {
-			if err := m.needsMode("network.upstream", n.Upstream.Source, "proxy"); err != nil {
-				return err
-			}
-			n.Upstream = Value[string]{}
+		if err := m.uselessValue(&n.Upstream, "network.upstream"); err != nil {
+			return err
+		}
+		if err := m.uselessValue(&n.Resolver, "network.resolver"); err != nil {
+			return err
 		}
 	}
 	if mode == NetPorts || mode == NetHost { // the host's network: bind_tcp, or nothing to publish
@@ -68,6 +68,17 @@ func useless[T any](m *merger, items *[]Item[T], key, want string) error {
 		}
 	}
 	*items = nil
+	return nil
+}
+
+// uselessValue forgets a value that only mode proxy has a use for.
+func (m *merger) uselessValue(v *Value[string], key string) error {
+	if v.Set {
+		if err := m.needsMode(key, v.Source, "proxy"); err != nil {
+			return err
+		}
+	}
+	*v = Value[string]{}
 	return nil
 }
 
@@ -127,6 +138,7 @@ func (p *Policy) eachSource(visit func(*int)) {
 	visitValue(n.DNS.Set, &n.DNS.Source, visit)
 	visitItems(n.AllowHosts, visit)
 	visitValue(n.Upstream.Set, &n.Upstream.Source, visit)
+	visitValue(n.Resolver.Set, &n.Resolver.Source, visit)
 	visitPaths(n.Unix, visit)
 	visitItems(e.Allow, visit)
 	visitItems(e.Set, visit)

@@ -162,6 +162,7 @@ func (f *formatter) network() {
 	formatValue(f, "dns", n.DNS, quote)
 	formatItems(f, "allow_hosts", n.AllowHosts, func(h Host) string { return quote(h.String()) })
 	formatValue(f, "upstream", n.Upstream, quote)
+	formatValue(f, "resolver", n.Resolver, quote)
 	f.paths("unix", n.Unix)
 }
 
@@ -259,6 +260,9 @@ func (f *formatter) gate() {
 		f.line("surface = " + quote(r.Surface))
 		f.line("pattern = " + quote(r.Pattern))
 		f.line("action = " + quote(r.Action))
+		if r.Reason != "" {
+			f.line("reason = " + quote(r.Reason))
+		}
 		if r.Tighten {
 			f.line("tighten = true")
 		}

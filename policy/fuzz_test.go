@@ -157,3 +157,25 @@ func FuzzAddress(f *testing.F) {
 		}
 	})
 }
+
+// FuzzResolver takes an address with a port, or gives it one, and nothing else.
+func FuzzResolver(f *testing.F) {
+	for _, text := range []string{
+		"192.0.2.53", "192.0.2.53:5353", "[2001:db8::53]:53", "2001:db8::53", "dns.example:53", "127.1", "[::1]:0", "fe80::1%eth0", "::ffff:192.0.2.1:53", "",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ParseResolver(text)
+		if err != nil {
+			return
+		}
+		addr, err := netip.ParseAddrPort(got)
+		if err != nil || addr.Port() == 0 || addr.Addr().Zone() != "" {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+		if again, err := ParseResolver(got); err != nil || again != got {
+			t.Errorf("%q: %q, then %q, %v", text, got, again, err)
+		}
+	})
+}

@@ -31,6 +31,9 @@ func ParseHost(text string) (Host, error) {
 	return h, checkHostName(text, strings.TrimPrefix(h.Name, "*."))
 }
 
+// IsAddress reports whether the entry names an address, and not a name.
+func (h Host) IsAddress() bool { return isAddress(h.Name) }
+
 // String returns the entry as ParseHost reads it.
 func (h Host) String() string {
 	if h.Port == 0 {
@@ -88,10 +91,16 @@ func checkHostName(text, name string) error {
 			return bad
 		}
 	}
-	if digits(labels[len(labels)-1]) { // resolvers read 127.1 as an address
+	if last := labels[len(labels)-1]; digits(last) || hexNumber(last) { // inet_aton(3) reads 127.1 and 0x7f as addresses
 		return bad
 	}
 	return nil
+}
+
+// hexNumber reports whether s is a number as C writes it in base 16.
+func hexNumber(s string) bool {
+	rest, ok := strings.CutPrefix(s, "0x")
+	return ok && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
 func hostLabel(s string) bool {

@@ -16,7 +16,7 @@ func keysOf(table string) []string {
 		return []string{"read", "exec", "write", "write_exec", "protect", "deny"}
 	case "network":
 		return []string{
-			"mode", "connect_tcp", "bind_tcp", "publish", "dns", "allow_hosts", "upstream", "unix", "remove",
+			"mode", "connect_tcp", "bind_tcp", "publish", "dns", "allow_hosts", "upstream", "resolver", "unix", "remove",
 		}
 	case "network.remove":
 		return []string{"connect_tcp", "bind_tcp", "publish", "allow_hosts", "unix"}
@@ -79,8 +79,8 @@ func forbiddenInProject(key string) (msg, hint string) {
 	switch key {
 	case "extends":
 		return "a project file stands alone, without extends", "only .brainbox.toml itself is protected from the program"
-	case "network.upstream", "network.unix", "env.set", "env.files", "env.ca_bundle", "sandbox.home",
-		"sandbox.degraded", "sandbox.identity", "sandbox.allow_protected", "sandbox.cwd",
+	case "network.upstream", "network.resolver", "network.unix", "env.set", "env.files", "env.ca_bundle",
+		"sandbox.home", "sandbox.degraded", "sandbox.identity", "sandbox.allow_protected", "sandbox.cwd",
 		"sandbox.callers", "sandbox.tmp_root", "gate.allowed_tools", "bridge":
 		return "a project file may not set " + key, narrow
 	}

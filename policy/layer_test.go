@@ -13,6 +13,7 @@ import (
 func TestFlagsShareKeys(t *testing.T) {
 	values := map[string]string{
 		"network.mode": "none", "network.dns": "none", "network.upstream": "http://p:1", "network.connect_tcp": "1",
+		"network.resolver": "192.0.2.53",
 		"network.bind_tcp": "1", "network.publish": "1", "network.allow_hosts": "a.b", "network.unix": "/x",
 		"env.allow": "A", "env.set": "A=1", "env.files": "/x", "env.ca_bundle": "/x",
 		"process.timeout": "1s", "process.kill_after": "1s", "process.memory": "1MiB", "process.cpu": "1",

@@ -130,6 +130,7 @@ func (m *merger) scalars(l *Layer, base int, extended bool) error {
 	replace(&out.Network.Mode, p.Network.Mode, base)
 	replace(&out.Network.DNS, p.Network.DNS, base)
 	replace(&out.Network.Upstream, p.Network.Upstream, base)
+	replace(&out.Network.Resolver, p.Network.Resolver, base)
 	from, to := &p.Process, &out.Process
 	replace(&to.Timeout, from.Timeout, base)
 	replace(&to.KillAfter, from.KillAfter, base)

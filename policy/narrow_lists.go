@@ -42,7 +42,7 @@ func (n *narrower) network() error {
 		return err
 	}
 	if now != NetProxy {
-		out.Upstream = Value[string]{}
+		out.Upstream, out.Resolver = Value[string]{}, Value[string]{}
 	}
 	return n.dns(free)
 }

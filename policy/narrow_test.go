@@ -51,7 +51,7 @@ func broken(p *Policy) int {
 	return -1
 }
 
-// TestNarrowNeverWidens tries random project files on random policies.
+// TestNarrowNeverWidens tries random project files on random policies, esc/TH-16.
 func TestNarrowNeverWidens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	paths := []string{"/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/a/e", "/f", "/f/g", "/ab"}

@@ -140,7 +140,8 @@ type Network struct {
 	Publish    []Item[uint16]
 	DNS        Value[string] // "none" or "host"
 	AllowHosts []Item[Host]
-	Upstream   Value[string]
+	Upstream   Value[string] // http://HOST:PORT
+	Resolver   Value[string] // ADDRESS:PORT of the DNS server that is asked in place of the host's
 	Unix       []Path
 }
 
@@ -219,6 +220,8 @@ type Policy struct {
 	// policy that extends no profile has none: what an operator writes is
 	// required.
 	Optional []Item[string]
+
+	Bare *Bare // a worker's run; nil: any other
 }
 
 // Confirm is one [gate] confirm pattern.
@@ -227,6 +230,7 @@ type Confirm struct{ Pattern, Effect string }
 // Rule is one [[gate.rule]]; order is meaning.
 type Rule struct {
 	Surface, Pattern, Action string
+	Reason                   string // told to whoever is denied; may be empty
 	Source                   int
 
 	// Tighten marks a rule of a project file, or one with tighten = true. Such

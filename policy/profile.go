@@ -56,11 +56,16 @@ func (p profile) env(names ...string) {
 	}
 }
 
-// systemFolders grants what programs and their libraries are installed in.
-func (p profile) systemFolders() {
-	p.grant(RightExec, "/", "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt",
-		"nix/store", "snap", "home/linuxbrew/.linuxbrew")
+// SystemFolders returns where programs and their libraries are installed, which the
+// built-in profiles grant reading and executing. Some may be absent, or links.
+func SystemFolders() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/snap",
+		"/home/linuxbrew/.linuxbrew",
+	}
 }
+
+func (p profile) systemFolders() { p.grant(RightExec, "", SystemFolders()...) }
 
 // loader grants what a dynamic program reads before it runs.
 func (p profile) loader() {

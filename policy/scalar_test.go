@@ -101,7 +101,7 @@ func TestParseHost(t *testing.T) {
 	for _, text := range []string{
 		"", "*", "*.", "*.*.org", "a*.org", "*:443", ".", "a..b", ".a", "a.", "-a.org", "a-.org",
 		"example.org:", "example.org:0", "example.org:x", ":443", "http://example.org", "example.org/x",
-		"[2001:db8::1", "[example.org]:443", "[]:1", "[::1]443", "[::1]:", "::zz", "fe80::1%eth0", "127.1",
+		"[2001:db8::1", "[example.org]:443", "[]:1", "[::1]443", "[::1]:", "::zz", "fe80::1%eth0", "127.1", "0x7f", "77.0xE:80", "2.0x",
 		"1.2.3.4.5", "0x7f.1",
 		"bücher.example", "exa mple.org", "a@b.org", "a,b.org", "\x00", "192.0.2.256",
 	} {
@@ -128,6 +128,30 @@ func TestParseUpstream(t *testing.T) {
 	} {
 		if got, err := ParseUpstream(text); err == nil {
 			t.Errorf("ParseUpstream(%q) = %q, want an error", text, got)
+		}
+	}
+}
+
+func TestParseResolver(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.53":          "192.0.2.53:53",
+		"192.0.2.53:5353":     "192.0.2.53:5353",
+		"127.0.0.53":          "127.0.0.53:53",
+		"2001:DB8::53":        "[2001:db8::53]:53",
+		"[2001:db8::53]":      "[2001:db8::53]:53",
+		"[2001:db8::53]:5353": "[2001:db8::53]:5353",
+	} {
+		if got, err := ParseResolver(text); err != nil || got != want {
+			t.Errorf("ParseResolver(%q) = %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{
+		"", "dns.example", "localhost", "*.example.org", "192.0.2.53:", "192.0.2.53:0", "192.0.2.53:65536", ":53",
+		"192.0.2.053", "0x7f.1", "127.1", "2001:db8::53:70000", "fe80::1%eth0", "[192.0.2.53]:53", "[::1", "::1]:53",
+		"192.0.2.53,192.0.2.54", "192.0.2.53 ", "tls://192.0.2.53", "192.0.2.53#53", "u@192.0.2.53",
+	} {
+		if got, err := ParseResolver(text); err == nil {
+			t.Errorf("ParseResolver(%q) = %q, want an error", text, got)
 		}
 	}
 }

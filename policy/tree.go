@@ -70,7 +70,11 @@ type builder struct {
 	lines []int // offset of the first byte of each line
 	root  *node
 	at    *node // the table that key = value lines go to
+	last  spot  // what place answered last
 }
+
+// spot is an offset with its line and column.
+type spot struct{ offset, line, col int }
 
 // readTree parses text. The error has Line, Column and Msg.
 func readTree(text []byte) (*node, *Error) {
@@ -102,11 +106,18 @@ func lineStarts(text []byte) []int {
 	return starts
 }
 
-// place returns line and column of an offset; the column counts characters.
+// place returns line and column of an offset; the column counts characters, from the last
+// offset on if that can be: a line may hold a whole text, and many values.
 func (b *builder) place(offset int) (line, col int) {
 	offset = max(0, min(offset, len(b.text)))
-	i := sort.SearchInts(b.lines, offset+1) - 1
-	return i + 1, utf8.RuneCount(b.text[b.lines[i]:offset]) + 1
+	line = sort.SearchInts(b.lines, offset+1)
+	from, col := b.lines[line-1], 1
+	if b.last.line == line && b.last.offset <= offset {
+		from, col = b.last.offset, b.last.col
+	}
+	col += utf8.RuneCount(b.text[from:offset])
+	b.last = spot{offset, line, col}
+	return line, col
 }
 
 func (b *builder) syntax(err error) *Error {
