@@ -119,3 +119,7 @@ func AccessNames(bits uint64) string {
 	}
 	return b.String()
 }
+
+// ConnectUnix is the access bit of connect(2) to a Unix socket by path (ABI 9), for a rule
+// that gives nothing else.
+const ConnectUnix uint64 = ll.AccessFSResolveUnix

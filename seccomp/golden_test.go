@@ -98,9 +98,9 @@ func choosing(b blob, sw, part int) []string {
 			continue
 		}
 		name := [...]string{"none", "ports", "dns", "host"}[o.Network] + "/"
-		for bit, set := range [...]bool{o.Listen, o.UnixSockets, o.KeepsRoot, o.Namespaces, o.Debug} {
+		for bit, set := range [...]bool{o.Listen, o.UnixSockets, o.KeepsRoot, o.Namespaces, o.Debug, o.UnixBroker} {
 			if set {
-				name += string("lurnd"[bit])
+				name += string("lurndb"[bit])
 			}
 		}
 		all = append(all, name)

@@ -57,6 +57,8 @@ func variants() []Options {
 		{Namespaces: true},
 		{KeepsRoot: true},
 		{Debug: true},
+		{UnixBroker: true},
+		{Network: NetPorts, UnixBroker: true},
 		{Network: NetPorts},
 		{Network: NetPorts, Listen: true, KeepsRoot: true},
 		{Network: NetPorts, Namespaces: true},

@@ -25,7 +25,7 @@ const (
 
 // Options selects a variant of the default filter. The zero value is the
 // strictest; each field that is set widens it in the way it says, but for
-// KeepsRoot, which narrows it further.
+// KeepsRoot, which narrows it further, and for what UnixBroker says of connect.
 type Options struct {
 	// Network is which Internet sockets may be made. Zero means none.
 	Network Network
@@ -33,7 +33,7 @@ type Options struct {
 	// without bind would otherwise open a port that no Landlock rule names.
 	// Without it Unix sockets can not listen there either: listen does not show
 	// the family. With it, listen without bind opens a port of the kernel's choice.
-	// NetHost always allows it, NetNone when Unix sockets are open.
+	// NetHost always allows it, NetNone when Unix sockets are open or brokered.
 	Listen bool
 	// UnixSockets allows socket(AF_UNIX) and datagram socket pairs. False
 	// refuses both; stream and seqpacket pairs are always allowed.
@@ -49,10 +49,16 @@ type Options struct {
 	// Debug allows ptrace and its companions, which Landlock keeps inside the
 	// domain.
 	Debug bool
+	// UnixBroker allows stream and seqpacket Unix sockets, and hands every
+	// connect(2), of whatever family, to the notification listener: the filter sees
+	// a number of a descriptor and an address of memory, neither of which tells what
+	// is connected to what. Without a listener connect fails with ENOSYS. Where
+	// UnixSockets or Namespaces open Unix sockets anyway it changes nothing.
+	UnixBroker bool
 }
 
 // optionCount is the number of different Options.
-const optionCount = 1 << 7
+const optionCount = 1 << 8
 
 var errNetwork = errors.New("unknown network option")
 
@@ -62,7 +68,7 @@ func (o Options) index() (int, error) {
 		return 0, fmt.Errorf("seccomp: %w %d", errNetwork, o.Network)
 	}
 	i := int(o.Network)
-	for bit, set := range [...]bool{o.Listen, o.UnixSockets, o.KeepsRoot, o.Namespaces, o.Debug} {
+	for bit, set := range [...]bool{o.Listen, o.UnixSockets, o.KeepsRoot, o.Namespaces, o.Debug, o.UnixBroker} {
 		if set {
 			i |= 4 << bit
 		}
@@ -78,7 +84,7 @@ func AllOptions() []Options {
 		bit := func(n int) bool { return i&(4<<n) != 0 }
 		all[i] = Options{
 			Network: Network(i & 3), Listen: bit(0), UnixSockets: bit(1),
-			KeepsRoot: bit(2), Namespaces: bit(3), Debug: bit(4),
+			KeepsRoot: bit(2), Namespaces: bit(3), Debug: bit(4), UnixBroker: bit(5),
 		}
 	}
 	return all

@@ -40,6 +40,7 @@ func unlessOpen(errno string, open func(Options) bool) func(Options) string {
 func hasDebug(o Options) bool      { return o.Debug }
 func hasNamespaces(o Options) bool { return o.Namespaces }
 func hasUnix(o Options) bool       { return o.UnixSockets || o.Namespaces }
+func hasBroker(o Options) bool     { return o.UnixBroker && !hasUnix(o) }
 func isHost(o Options) bool        { return o.Network == NetHost }
 func hasUDP(o Options) bool        { return o.Network >= NetPortsDNS }
 func hasTCP(o Options) bool        { return o.Network >= NetPorts }
@@ -140,10 +141,12 @@ func processProbes() []probe {
 func socketProbes() []probe {
 	tcp, udp, host := unlessOpen("EPERM", hasTCP), unlessOpen("EPERM", hasUDP), unlessOpen("EPERM", isHost)
 	unixOnly := unlessOpen("EPERM", hasUnix)
+	brokered := unlessOpen("EPERM", func(o Options) bool { return hasUnix(o) || hasBroker(o) })
+	notified := unlessOpen("ENOSYS", func(o Options) bool { return !hasBroker(o) })
 	eperm, family := refused("EPERM"), refused("EAFNOSUPPORT")
 	route := unlessOpen("EPERM", func(o Options) bool { return isHost(o) || o.Network == NetNone && o.Namespaces })
 	listen := unlessOpen("EPERM", func(o Options) bool {
-		return isHost(o) || o.Network == NetNone && hasUnix(o) || o.Network != NetNone && o.Listen
+		return isHost(o) || o.Network == NetNone && (hasUnix(o) || hasBroker(o)) || o.Network != NetNone && o.Listen
 	})
 	const flags = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	all := []probe{
@@ -164,7 +167,10 @@ func socketProbes() []probe {
 		{"NW-04", "sendto", []uintptr{bad, 0, 0, unix.MSG_NOSIGNAL, 0, 0}, free},
 		{"NW-04", "sendmsg", []uintptr{bad, 0, unix.MSG_FASTOPEN}, host},
 		{"NW-04", "sendmmsg", []uintptr{bad, 0, 0, unix.MSG_FASTOPEN}, host},
-		{"IP-03", "socket", []uintptr{unix.AF_UNIX, unix.SOCK_STREAM, 0}, unixOnly},
+		{"IP-03", "socket", []uintptr{unix.AF_UNIX, unix.SOCK_STREAM | flags, 0}, brokered},
+		{"IP-03", "socket", []uintptr{unix.AF_UNIX, unix.SOCK_RAW, 0}, unixOnly},
+		{"IP-03", "connect", []uintptr{bad, 0, 0}, notified},
+		{"IP-04", "socket", []uintptr{unix.AF_UNIX, unix.SOCK_SEQPACKET, 0}, brokered},
 		{"IP-04", "socket", []uintptr{unix.AF_UNIX, unix.SOCK_DGRAM, 0}, unixOnly},
 		{"IP-19", "socket", []uintptr{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, route},
 		{"IP-21", "socketpair", []uintptr{unix.AF_UNIX, unix.SOCK_DGRAM, 0, 0}, unixOnly},

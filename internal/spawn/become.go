@@ -23,12 +23,12 @@ func afterExec()
 //
 // execve(2) keeps the credentials, the Landlock domain and the filter of the calling
 // thread and ends all others, so none of them can outlive the start unconfined.
-// Session, DieWithParent, Cgroup and Namespaces are refused: there is no parent here.
+// Session, DieWithParent, Cgroup, Namespaces and Listener are refused: there is no parent here.
 func Become(r *Request) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.Session || r.DieWithParent || r.Cgroup > 0 || r.Namespaces != nil {
+	if r.Session || r.DieWithParent || r.Cgroup > 0 || r.Namespaces != nil || r.Listener {
 		return &Error{Step: StepPrepare, Call: "become", Errno: unix.EINVAL}
 	}
 	j := newJob()

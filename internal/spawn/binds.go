@@ -99,12 +99,12 @@ const maskName = "/.mask"
 // mask covers a directory by an empty file system and anything else by an empty file.
 func (s *setup) mask(m *Mount, of held) error {
 	i := s.init
-	id := identity{kind: unix.S_IFREG}
-	if m.Held > 0 {
-		var err error
-		if id, err = of(m.Held); err != nil {
-			return err
-		}
+	if m.Held == 0 {
+		return s.maskInProc(m, of)
+	}
+	id, err := of(m.Held)
+	if err != nil {
+		return err
 	}
 	attrs := (&Mount{}).attributes()
 	if id.kind == unix.S_IFDIR {
@@ -112,10 +112,7 @@ func (s *setup) mask(m *Mount, of held) error {
 		options := []string{"mode=" + mode, "size=" + strconv.Itoa(os.Getpagesize()), "nr_inodes=1"}
 		s.newFS(StepMount, "tmpfs", options, attrs, &i.tree)
 	} else {
-		s.file(maskName, m.Mode, nil)
-		s.inRoot("open_tree", unix.SYS_OPEN_TREE, maskName, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC).into(&i.tree)
-		s.add(StepMount, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&i.tree), s.before.text(""), unix.AT_EMPTY_PATH,
-			s.attr(attrs), attrSize).cells(0)
+		s.maskFile(maskName, m.Mode)
 	}
 	if err := s.find(m.Path, m.Held, &i.target, of); err != nil {
 		return err
@@ -125,6 +122,42 @@ func (s *setup) mask(m *Mount, of held) error {
 		s.inRoot("unlinkat", unix.SYS_UNLINKAT, maskName, 0)
 	}
 	return nil
+}
+
+// maskFile makes an empty file and clones the mount of it.
+func (s *setup) maskFile(at string, mode uint32) {
+	s.file(at, mode, nil)
+	s.inRoot("open_tree", unix.SYS_OPEN_TREE, at, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC).into(&s.init.tree)
+	s.add(StepMount, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&s.init.tree), s.before.text(""), unix.AT_EMPTY_PATH,
+		s.attr((&Mount{}).attributes()), attrSize).cells(0)
+}
+
+// procMaskName is where the file is that covers names of the own proc; its name is there until
+// all are covered, since what has no name cannot be mounted again.
+const procMaskName = "/.proc-mask"
+
+// maskInProc covers a file of the own proc. There are several, so the mount of the first one
+// is cloned: nothing of the host's is on the way to it.
+func (s *setup) maskInProc(m *Mount, of held) error {
+	if first := s.procMask; first != nil && first.Mode == m.Mode {
+		s.inRoot("open_tree", unix.SYS_OPEN_TREE, first.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC).into(&s.init.tree)
+	} else {
+		s.unmask()
+		s.maskFile(procMaskName, m.Mode)
+		s.procMask = m
+	}
+	if err := s.find(m.Path, 0, &s.init.target, of); err != nil {
+		return err
+	}
+	s.attach(m.Path, &s.init.target)
+	return nil
+}
+
+// unmask takes the name away again.
+func (s *setup) unmask() {
+	if s.procMask != nil {
+		s.inRoot("unlinkat", unix.SYS_UNLINKAT, procMaskName, 0)
+	}
 }
 
 // grant adds a rule for what was made here. The cell is the rule's own descriptor field.

@@ -20,9 +20,9 @@ func vforkCall(nr, a1, a2, a3 uintptr) (r1, errno uintptr)
 // the parent returns, and not before the child has executed the program or ended
 // (CLONE_VM|CLONE_VFORK): no page table is copied, however large the caller is, and the
 // caller touches no page that it shares with the child meanwhile. The child has one
-// thread, writes to nothing but the stack below this frame, and keeps every signal
-// blocked until the step before execve. No code of the program runs while memory is
-// shared.
+// thread, writes to nothing but the stack below this frame and the number of a listener,
+// and keeps every signal blocked until the step before execve. No code of the program runs
+// while memory is shared.
 //
 // beforeFork leaves the stack guard of this goroutine poisoned, so that anything in the
 // child that tried to grow the stack would crash instead of corrupting it.
@@ -30,8 +30,12 @@ func vforkCall(nr, a1, a2, a3 uintptr) (r1, errno uintptr)
 //go:norace
 //go:nosplit
 //go:nocheckptr
-func fork(calls []call, report int, nr, a1, a2, a3 uintptr) (pid uintptr, errno syscall.Errno) {
+func fork(calls []call, report int, thread, nr, a1, a2, a3 uintptr) (pid uintptr, errno syscall.Errno) {
 	beforeFork()
+	if !onThread(thread) {
+		afterFork()
+		return 0, errMoved
+	}
 	pid, e := vforkCall(nr, a1, a2, a3)
 	if e != 0 || pid != 0 {
 		afterFork()
@@ -39,6 +43,22 @@ func fork(calls []call, report int, nr, a1, a2, a3 uintptr) (pid uintptr, errno 
 	}
 	childMain(calls, report)
 	return 0, 0 // never reached
+}
+
+// errMoved is what Start turns into ErrMoved; no clone(2) answers it.
+const errMoved = syscall.Errno(0xfff)
+
+// onThread reports whether this is the thread with that number; 0 is any. Between
+// beforeFork and afterFork a goroutine stays where it is.
+//
+//go:norace
+//go:nosplit
+func onThread(number uintptr) bool {
+	if number == 0 {
+		return true
+	}
+	tid, _, _ := syscall.RawSyscall6(syscall.SYS_GETTID, 0, 0, 0, 0, 0, 0)
+	return tid == number
 }
 
 // childMain ends in execve or in exit_group: it never returns.
@@ -82,6 +102,11 @@ func satisfied(c *call, r uintptr, e syscall.Errno) bool {
 		return e == 0
 	case wantValue:
 		return e == 0 && r == c.errs[0]
+	case wantCell: // in the caller's memory, who waits, and reads it afterwards
+		if e == 0 {
+			*cellAt(c.errs[0]) = int32(r)
+		}
+		return e == 0
 	case wantZeroOr:
 		if e == 0 {
 			return true
@@ -90,7 +115,7 @@ func satisfied(c *call, r uintptr, e syscall.Errno) bool {
 		if e == 0 {
 			return false
 		}
-	case wantCell, wantSame, wantWipe: // of the init's lists, and seen to there
+	case wantSame, wantWipe: // of the init's lists, and seen to there
 		return false
 	}
 	for i := range c.errs {
@@ -100,3 +125,16 @@ func satisfied(c *call, r uintptr, e syscall.Errno) bool {
 	}
 	return false
 }
+
+// cellAt and byteAt give back what became a number: the object is kept alive by its setup,
+// or is the caller's stack.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func cellAt(a uintptr) *int32 { return *(**int32)(unsafe.Pointer(&a)) }
+
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func byteAt(a uintptr) *byte { return *(**byte)(unsafe.Pointer(&a)) }

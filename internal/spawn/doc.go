@@ -35,6 +35,15 @@
 //   - it holds one descriptor, no capability, and has zeroed its copy of the arguments and
 //     the environment that the caller was started with.
 //
+// With [Request.Listener] the child shares the caller's table of descriptors too, until the
+// filter is loaded: the listener that the kernel puts there is the caller's then, without
+// any privilege and without a second process that would have to fetch it. Only afterwards
+// does the child get a table of its own, and puts its descriptors in order. Nobody serves the
+// listener before execve(2), so nothing in the list after the filter may be notified.
+//
+// With [Namespaces.Network] the caller has its say in the program's network before there is a
+// program, and by [Sockets] makes sockets in there at any time, from outside.
+//
 // The fork hooks are the runtime's own, reached by go:linkname as gVisor does
 // (go.dev/issue/67401).
 //
@@ -44,7 +53,9 @@
 // dispositions, umask) also hits the caller of Become when a later step fails.
 // Start must be called from a thread that outlives the child if Request.DieWithParent
 // is set: the kernel ties the death signal to the forking thread (prctl(2),
-// PR_SET_PDEATHSIG); with namespaces it always is. Linux only; amd64 and arm64.
+// PR_SET_PDEATHSIG); with namespaces it always is. The process's first thread is one, which
+// no goroutine can end (Request.Thread), and any that the caller locks. Linux only; amd64
+// and arm64.
 //
 // The kernel lets any process of the same uid change the limits and the priority of
 // another, dumpable or not (prlimit(2), setpriority(2), sched_setscheduler(2)): a program

@@ -21,6 +21,7 @@ func everything(t testing.TB, w string) *Request {
 	}
 	r := newRoom(t, w)
 	r.ns.Net, r.ns.Loopback, r.ns.Hostname, r.ns.Dir = true, true, "room", w
+	r.ns.Network = func(int, int) error { return nil }
 	r.add(Mount{Kind: KindDir, Path: "/run", Mode: 0o755}, Mount{Kind: KindFS, Path: "/run", FSType: "tmpfs", Writable: true, Options: []string{"size=65536"}},
 		Mount{Kind: KindFile, Path: "/run/f", Mode: 0o600, Data: []byte("x")}, Mount{Kind: KindSeal, Path: "/run"}, Mount{Kind: KindGrant, Path: "/run", Access: 1 << 2},
 		Mount{Kind: KindSelf, Path: w + "/d", Held: hold(t, w+"/d"), Writable: true},

@@ -27,6 +27,13 @@ func TestListIsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/list.golden", show(j.calls))
+
+	r.Limits, r.Listener = append(r.Limits, Limit{Resource: unix.RLIMIT_NOFILE, Cur: 9, Max: 9}), true
+	j = newJob()
+	if err := j.build(r, func(fd int) int { return fd + 100 }, 4242); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/listener.golden", show(j.calls))
 }
 
 // show writes a list, without the addresses and the repetitions.
@@ -79,6 +86,7 @@ func TestListsInNamespacesAreGolden(t *testing.T) {
 		Pass: []Pass{{From: 8, To: 3}}, Dir: 6, Umask: 0o77, Session: true, Identity: &Identity{UID: 10002, GID: 10003},
 		Namespaces: &Namespaces{
 			Net: true, Loopback: true, Hostname: "room", Dir: "/w",
+			Reopen: [3]Reopen{1: {Path: "/dev/console", Flags: unix.O_RDWR}},
 			Mounts: []Mount{
 				{Kind: KindDir, Path: "/w", Mode: 0o755},
 				{Kind: KindBind, Path: "/w", Source: "/home/w", Held: 20, Writable: true, Recursive: true},
@@ -87,6 +95,8 @@ func TestListsInNamespacesAreGolden(t *testing.T) {
 				{Kind: KindMask, Path: "/w/secret", Held: 23},
 				{Kind: KindDir, Path: "/proc"},
 				{Kind: KindFS, Path: "/proc", FSType: "proc", Options: []string{"subset=pid"}},
+				{Kind: KindMask, Path: "/proc/keys", Mode: 0o444},
+				{Kind: KindMask, Path: "/proc/timer_list", Mode: 0o444},
 				{Kind: KindFile, Path: "/passwd", Data: []byte("x")},
 				{Kind: KindSymlink, Path: "/bin", Source: "usr/bin"},
 				{Kind: KindDir, Path: "/tmp"},

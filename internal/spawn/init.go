@@ -63,8 +63,12 @@ const (
 //go:norace
 //go:nosplit
 //go:nocheckptr
-func forkInit(s *initState, nr, a1, a2, a3 uintptr) (pid uintptr, errno syscall.Errno) {
+func forkInit(s *initState, thread, nr, a1, a2, a3 uintptr) (pid uintptr, errno syscall.Errno) {
 	beforeFork()
+	if !onThread(thread) {
+		afterFork()
+		return 0, errMoved
+	}
 	pid, e := vforkCall(nr, a1, a2, a3)
 	if e != 0 || pid != 0 {
 		afterFork()
@@ -282,16 +286,3 @@ func sameObject(c *call) bool {
 	return st.Mask&identityMask == identityMask && st.Ino == id.ino && st.Dev_major == id.major &&
 		st.Dev_minor == id.minor && uint32(st.Mode)&unix.S_IFMT == id.kind
 }
-
-// cellAt and byteAt give back what became a number: the object is kept alive by its setup,
-// or is the caller's stack.
-//
-//go:norace
-//go:nosplit
-//go:nocheckptr
-func cellAt(a uintptr) *int32 { return *(**int32)(unsafe.Pointer(&a)) }
-
-//go:norace
-//go:nosplit
-//go:nocheckptr
-func byteAt(a uintptr) *byte { return *(**byte)(unsafe.Pointer(&a)) }

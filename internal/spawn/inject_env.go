@@ -1,4 +1,4 @@
-//go:build brainbox_inject
+//go:build brainbox_inject && !brainbox_mutation
 
 package spawn
 
@@ -15,3 +15,6 @@ func envInjection() *injection {
 	}
 	return nil
 }
+
+// mutatedFlags are those of the clone, as they were decided.
+func mutatedFlags(flags uint64, _ ...[]call) uint64 { return flags }

@@ -15,9 +15,9 @@ const (
 	wantZeroOr              // no error, or one of errs
 	wantRefused             // one of errs; success is the failure
 	wantValue               // result equal to errs[0]
+	wantCell                // no error; the result goes to the cell at errs[0]
 
 	// Only in the init's lists.
-	wantCell // no error; the result goes to the cell at errs[0]
 	wantSame // no error; the object at errs[0] is the one at errs[1], else ESTALE
 	wantWipe // no call at all: a[1] bytes at a[0] become zero
 )
@@ -43,7 +43,7 @@ type job struct {
 	argv, env []*byte
 	strings   []*byte
 	texts     []byte // what is left of a block for short texts
-	limits    []unix.Rlimit
+	limits    [][]unix.Rlimit
 	groups    []uint32
 	prog      unix.SockFprog
 	action    [4]uint64 // struct kernel_sigaction, all zero: SIG_DFL, no flags, empty mask
@@ -51,6 +51,7 @@ type job struct {
 	capHdr    unix.CapUserHeader
 	capData   [2]unix.CapUserData
 	pidfd     int32
+	listener  int32 // the child's, in the table of descriptors that it shares until then
 	clone     cloneArgs
 }
 
@@ -58,7 +59,7 @@ type job struct {
 // stays where it is. Not inlined, so that the compiler cannot decide otherwise.
 //
 //go:noinline
-func newJob() *job { return &job{} }
+func newJob() *job { return &job{pidfd: -1, listener: -1} }
 
 func (j *job) add(step Step, name string, nr uintptr, a ...uintptr) *call {
 	c := call{nr: nr, step: step, name: name}
@@ -88,8 +89,12 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 		j.signals()
 	}
 	j.add(StepUmask, "umask", unix.SYS_UMASK, uintptr(r.Umask))
-	j.setLimits(r)
-	j.descriptors(r, fdOf)
+	if r.Listener {
+		j.setLimits(r.limits(false))
+	} else {
+		j.setLimits(r.Limits)
+		j.descriptors(r, fdOf, 0)
+	}
 	j.identity(r)
 	switch {
 	case r.Namespaces != nil:
@@ -104,6 +109,13 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 		c.want, c.errs[0] = wantValue, uintptr(parent)
 	}
 	j.confine(r, fdOf)
+	if r.Listener {
+		// Now that the caller has the listener, the table of descriptors is the child's own
+		// (close_range(2), CLOSE_RANGE_UNSHARE). The number of the listener had to be free
+		// under the caller's limit.
+		j.setLimits(r.limits(true))
+		j.descriptors(r, fdOf, unix.CLOSE_RANGE_UNSHARE)
+	}
 	j.probes(r)
 	j.add(StepMask, "rt_sigprocmask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, addr(&j.mask), 0, 8)
 	j.add(StepExec, "execve", unix.SYS_EXECVE, addr(j.path), addr(&j.argv[0]), addr(&j.env[0]))
@@ -134,20 +146,32 @@ func (j *job) signals() {
 	}
 }
 
-func (j *job) setLimits(r *Request) {
-	j.limits = make([]unix.Rlimit, len(r.Limits))
-	for i, l := range r.Limits {
-		j.limits[i] = unix.Rlimit{Cur: l.Cur, Max: l.Max}
-		j.add(StepLimits, "prlimit64", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), addr(&j.limits[i]), 0)
+func (j *job) setLimits(list []Limit) {
+	limits := make([]unix.Rlimit, len(list))
+	j.limits = append(j.limits, limits) // keeps it
+	for i, l := range list {
+		limits[i] = unix.Rlimit{Cur: l.Cur, Max: l.Max}
+		j.add(StepLimits, "prlimit64", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), addr(&limits[i]), 0)
 	}
+}
+
+// limits are those of r for the number of descriptors, or the others.
+func (r *Request) limits(descriptors bool) []Limit {
+	var list []Limit
+	for _, l := range r.Limits {
+		if (l.Resource == unix.RLIMIT_NOFILE) == descriptors {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // descriptors marks everything above 2 close-on-exec, whatever its number and
 // whatever RLIMIT_NOFILE says now (close_range(2), Linux 5.9; CLOSE_RANGE_CLOEXEC
 // 5.11), and then puts the wanted ones in place. A kernel or an outer filter
 // without it ends the start: guessing which descriptors are open fails open.
-func (j *job) descriptors(r *Request, fdOf func(int) int) {
-	j.add(StepDescriptors, "close_range", unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
+func (j *job) descriptors(r *Request, fdOf func(int) int, flags uintptr) {
+	j.add(StepDescriptors, "close_range", unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC|flags)
 	for to, from := range r.Stdio {
 		if fdOf(from) == to {
 			j.add(StepDescriptors, "fcntl", unix.SYS_FCNTL, uintptr(to), unix.F_SETFD, 0)
@@ -155,8 +179,25 @@ func (j *job) descriptors(r *Request, fdOf func(int) int) {
 		}
 		j.add(StepDescriptors, "dup3", unix.SYS_DUP3, uintptr(fdOf(from)), uintptr(to), 0)
 	}
+	if r.Namespaces != nil {
+		j.reopen(&r.Namespaces.Reopen)
+	}
 	for _, p := range r.Pass {
 		j.add(StepDescriptors, "dup3", unix.SYS_DUP3, uintptr(fdOf(p.From)), uintptr(p.To), 0)
+	}
+}
+
+// reopen replaces standard descriptors. All three are open here, so a new one gets the
+// number that was just closed: it is the lowest.
+func (j *job) reopen(list *[3]Reopen) {
+	for fd, dev := range list {
+		if dev.Path == "" {
+			continue
+		}
+		j.add(StepDescriptors, "close", unix.SYS_CLOSE, uintptr(fd))
+		cwd := unix.AT_FDCWD
+		c := j.add(StepDescriptors, "openat", unix.SYS_OPENAT, uintptr(cwd), j.text(dev.Path), uintptr(dev.Flags|unix.O_NOCTTY), 0)
+		c.want, c.errs[0] = wantValue, uintptr(fd)
 	}
 }
 
@@ -201,7 +242,11 @@ func (j *job) confine(r *Request, fdOf func(int) int) {
 	}
 	if len(r.Filter) > 0 {
 		j.prog = unix.SockFprog{Len: uint16(len(r.Filter)), Filter: &r.Filter[0]}
-		j.add(StepSeccomp, "seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, addr(&j.prog))
+		c := j.add(StepSeccomp, "seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, addr(&j.prog))
+		if r.Listener {
+			c.a[1] = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+			c.into(&j.listener)
+		}
 	}
 }
 

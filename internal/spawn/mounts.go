@@ -101,6 +101,7 @@ func (s *setup) root(n *Namespaces, ruleset int, of held) error {
 		}
 	}
 	s.entry = 0
+	s.unmask()
 	s.add(StepRoot, "mount_setattr", unix.SYS_MOUNT_SETATTR, addr(&i.root), s.before.text(""), unix.AT_EMPTY_PATH,
 		s.attr(unix.MOUNT_ATTR_RDONLY), attrSize).cells(0)
 	return nil
@@ -159,7 +160,11 @@ func (s *setup) mount(m *Mount, ruleset int, of held) error {
 		target := s.before.text(m.Source)
 		s.add(StepMount, "symlinkat", unix.SYS_SYMLINKAT, target, addr(&s.init.root), s.rel(m.Path)).cells(1)
 	case KindFS:
-		s.newFS(StepMount, m.FSType, m.Options, m.attributes(), &s.init.tree)
+		step := StepMount
+		if m.FSType == "proc" {
+			step = StepProc
+		}
+		s.newFS(step, m.FSType, m.Options, m.attributes(), &s.init.tree)
 		s.attach(m.Path, nil)
 	case KindBind:
 		return s.bind(m, own, of)

@@ -1,9 +1,9 @@
 package spawn
 
 import (
-	"syscall"
-
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/mutation"
 )
 
 // Namespaces starts the program in namespaces of its own: user, mount, pid, ipc, uts and
@@ -17,6 +17,14 @@ type Namespaces struct {
 	Net      bool   // an own, empty network namespace; false: the caller's
 	Loopback bool   // bring its lo up; needs Net
 	Hostname string // empty: the caller's
+
+	// Network, if set, is called by the caller's thread when the namespaces and their ids
+	// are there, before anything but the init is in them: with descriptors of the user and
+	// the network namespace, which are closed when it has returned. An error of it ends the
+	// start. It needs Net. Lo is down still: Loopback comes after it, and changes nothing
+	// if it is up by then. Start waits for it as long as it takes, and the init is as open
+	// to its user as the caller is until then.
+	Network func(user, net int) error
 
 	// Userns lets the program make user namespaces of its own, in which it would have every
 	// capability again: the kernel's largest surface for an attack. Otherwise none can be
@@ -35,6 +43,17 @@ type Namespaces struct {
 	// Dir is the working directory inside, absolute; empty is "/". If Request.Dir is
 	// given, it has to be that very directory.
 	Dir string
+
+	// Reopen are devices inside that take the place of what Request.Stdio hands over: what
+	// is opened through a read-only mount can be used, and not be changed (fchmod(2)).
+	Reopen [3]Reopen
+}
+
+// Reopen is one device, opened with Flags (open(2)) when the file system is there; an empty
+// Path is none.
+type Reopen struct {
+	Path  string
+	Flags int
 }
 
 // IDMap maps Count ids from Outside on to those from Inside on.
@@ -109,6 +128,9 @@ type Mount struct {
 // namespace (mount_namespaces(7)).
 func (m *Mount) attributes() uint64 {
 	a := uint64(unix.MOUNT_ATTR_NOSUID)
+	if mutation.On("suid") {
+		a = 0
+	}
 	for _, x := range []struct {
 		open bool
 		attr uint64
@@ -118,22 +140,4 @@ func (m *Mount) attributes() uint64 {
 		}
 	}
 	return a
-}
-
-// NotOffered says that the start failed because this kernel, or what it runs in, offers
-// no namespaces to this caller: the refusing step is the clone, the maps, or the first
-// mount call, and the errno is one that these give for it (clone(2), user_namespaces(7)).
-// Every other failure means that something is wrong with this start.
-func (e *Error) NotOffered() bool {
-	switch e.Step {
-	case StepNamespaces, StepMaps, StepPrivate:
-	default:
-		return false
-	}
-	switch e.Errno {
-	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, syscall.EUSERS:
-		return true
-	default:
-		return false
-	}
 }

@@ -77,7 +77,16 @@ func TestNotOffered(t *testing.T) {
 			noChild(t)
 		})
 	}
-	for _, e := range []*Error{{Step: StepClone, Errno: unix.EPERM}, {Step: StepMount, Errno: unix.EPERM}, {Step: StepExec, Errno: unix.EACCES}} {
+	for _, e := range []*Error{
+		{Step: StepClone, Errno: unix.EPERM},
+		{Step: StepMount, Errno: unix.EPERM},
+		{Step: StepExec, Errno: unix.EACCES},
+		{Step: StepNested, Errno: unix.EIO},
+		{Step: StepNested, Errno: unix.ENOENT},
+		{Step: StepProc, Errno: unix.ENOSYS},
+		{Step: StepProc, Errno: unix.EBUSY},
+		{Step: StepPrivate, Errno: unix.EROFS},
+	} {
 		if e.NotOffered() {
 			t.Errorf("%v counts as not offered", e)
 		}
@@ -97,4 +106,107 @@ func TestMapsOfOthersAreRefused(t *testing.T) {
 		t.Errorf("uid inside: %q", out)
 	}
 	noChild(t)
+}
+
+// try refuses one call of this thread and tries.
+func try(t *testing.T, n *Namespaces) *Error {
+	t.Helper()
+	err := Try(n)
+	noChild(t)
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("not an Error: %v", err)
+	}
+	return e
+}
+
+// A trial finds what a start would, runs nothing, and leaves nothing.
+func TestTry(t *testing.T) {
+	needs.Userns(t)
+	needs.Seccomp(t)
+	before := state(t)
+	for _, n := range []*Namespaces{{}, {Net: true}, {Userns: true}, newRoom(t).ns} {
+		if e := try(t, n); e != nil {
+			t.Errorf("%+v: %v", n, e)
+		}
+	}
+	if after := state(t); after.mounts != before.mounts {
+		t.Errorf("mounts changed:\n%s\nbefore\n%s", after.mounts, before.mounts)
+	}
+	for _, c := range []struct {
+		name  string
+		nr    uint32
+		arg   int
+		bits  uint32
+		errno unix.Errno
+		step  Step
+		want  bool
+	}{
+		{"no user namespace", unix.SYS_CLONE, 0, unix.CLONE_NEWUSER, unix.EPERM, StepNamespaces, true},
+		{"no network namespace", unix.SYS_CLONE, 0, unix.CLONE_NEWNET, unix.ENOSPC, StepNamespaces, true},
+		{"no rights in it", unix.SYS_MOUNT, 3, unix.MS_PRIVATE, unix.EACCES, StepPrivate, true},
+		{"no /proc", unix.SYS_FSMOUNT, 2, unix.MOUNT_ATTR_RDONLY, unix.EPERM, StepProc, true},
+		{"a broken /proc", unix.SYS_FSMOUNT, 2, unix.MOUNT_ATTR_RDONLY, unix.EINVAL, StepProc, false},
+		{"no file system", unix.SYS_FSOPEN, 1, 1, unix.EPERM, StepRoot, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !needs.InChild(t) {
+				return
+			}
+			runtime.LockOSThread()
+			refuse(t, c.nr, c.arg, c.bits, c.errno)
+			e := try(t, &Namespaces{Net: true})
+			if e == nil || e.Step != c.step || e.Errno != c.errno || e.NotOffered() != c.want {
+				t.Errorf("%v; want %v, %v, not offered %v", e, c.step, c.errno, c.want)
+			}
+		})
+	}
+}
+
+// A /proc that is covered in part is given to nobody as a whole: what containers do.
+func TestTryWhereProcIsCovered(t *testing.T) {
+	needs.Userns(t)
+	for _, c := range []struct {
+		name  string
+		mount func() error
+		step  Step
+		errno unix.Errno
+	}{
+		{"whole", func() error { return nil }, 0, 0},
+		{"a covered part", func() error { return unix.Mount("tmpfs", "/proc/irq", "tmpfs", 0, "") }, StepProc, unix.EPERM},
+		{"a covered file", func() error { return unix.Mount("/dev/null", "/proc/version", "", unix.MS_BIND, "") }, StepProc, unix.EPERM},
+		{"a read-only part", func() error {
+			return errors.Join(unix.Mount("/proc/sys", "/proc/sys", "", unix.MS_BIND, ""),
+				unix.Mount("", "/proc/sys", "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+		}, StepNested, unix.EROFS},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !needs.InMounts(t) {
+				return
+			}
+			if err := c.mount(); err != nil {
+				t.Fatal(err)
+			}
+			e := try(t, &Namespaces{})
+			switch {
+			case c.step == 0 && e != nil:
+				t.Error(e)
+			case c.step != 0 && (e == nil || e.Step != c.step || e.Errno != c.errno || !e.NotOffered() || !e.Covered()):
+				t.Errorf("%v, want %v: %v", e, c.step, c.errno)
+			}
+		})
+	}
+}
+
+// What it takes, beside a start that does nothing.
+func BenchmarkTry(b *testing.B) {
+	needs.Userns(b)
+	for b.Loop() {
+		if err := Try(&Namespaces{Net: true}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -25,6 +25,7 @@ const (
 // held descriptor.
 type places struct {
 	at   map[string]place
+	full map[string]bool // the own folders that something was made in
 	fs   map[string]bool // the own mounts that KindSeal may close
 	proc string          // where a proc was mounted here
 }
@@ -32,12 +33,18 @@ type places struct {
 // maxMounts bounds one file system; the kernel has its own bound (sysctl fs.mount-max).
 const maxMounts = 1 << 14
 
+func newPlaces(mounts int) *places {
+	p := &places{at: make(map[string]place, 1+mounts), full: make(map[string]bool, mounts/4), fs: map[string]bool{}}
+	p.at["/"] = ownDir
+	return p
+}
+
 // checkMounts refuses what must not be carried out. It makes no system call.
 func checkMounts(mounts []Mount) error {
 	if len(mounts) > maxMounts {
 		return fmt.Errorf("spawn: %d mounts", len(mounts))
 	}
-	p := &places{at: map[string]place{"/": ownDir}, fs: map[string]bool{}}
+	p := newPlaces(len(mounts))
 	for i := range mounts {
 		if err := p.take(&mounts[i]); err != nil {
 			return fmt.Errorf("spawn: mount %d, %q: %w", i, mounts[i].Path, err)
@@ -101,12 +108,12 @@ func (p *places) create(name string, what place) error {
 	if p.at[name] != 0 {
 		return errors.New("made twice")
 	}
-	p.at[name] = what
+	p.at[name], p.full[path.Dir(name)] = what, true
 	return nil
 }
 
 func (p *places) mountFS(m *Mount) error {
-	if p.at[m.Path] != ownDir || !p.empty(m.Path) {
+	if p.at[m.Path] != ownDir || p.full[m.Path] {
 		return errors.New("not an empty folder that is made here")
 	}
 	if m.FSType == "" || slices.Contains(m.Options, "") {
@@ -128,7 +135,7 @@ func (p *places) bind(m *Mount) error {
 		return errors.New("no held descriptor or no clean path of a source")
 	case at == ownLink:
 		return errors.New("bound to a symbolic link")
-	case at == ownFile || at == ownDir && p.empty(m.Path):
+	case at == ownFile || at == ownDir && !p.full[m.Path]:
 	case m.Over <= 0 || !p.inForeign(m.Path):
 		return errors.New("neither an empty own place nor a held descriptor in a bound tree")
 	}
@@ -151,12 +158,3 @@ func (p *places) inForeign(name string) bool {
 
 // inProc reports whether name lies in the program's own proc, whose names nobody can change.
 func (p *places) inProc(name string) bool { return p.proc != "" && path.Dir(name) == p.proc }
-
-func (p *places) empty(name string) bool {
-	for other := range p.at {
-		if strings.HasPrefix(other, name+"/") {
-			return false
-		}
-	}
-	return true
-}

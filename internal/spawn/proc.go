@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/mutation"
 )
 
-// writeMaps writes the id maps of pid. An ordinary user may map his group only when
+// writeMaps writes the id maps of pid. Who has no CAP_SETGID may map his group only when
 // setgroups(2) is given up for good, which would otherwise drop a group that takes rights
 // away (user_namespaces(7)).
 func writeMaps(pid int, n *Namespaces, in *injection) error {
@@ -23,8 +25,11 @@ func writeMaps(pid int, n *Namespaces, in *injection) error {
 		}
 		return b.String()
 	}
+	if mutation.On("share-user") {
+		return nil
+	}
 	texts := [][2]string{{"uid_map", own(n.UIDMap, os.Geteuid())}, {"gid_map", own(n.GIDMap, os.Getegid())}}
-	if os.Geteuid() != 0 {
+	if !mayMapGroups() {
 		texts = append([][2]string{{"setgroups", "deny"}}, texts...)
 	}
 	for _, t := range texts {
@@ -33,6 +38,14 @@ func writeMaps(pid int, n *Namespaces, in *injection) error {
 		}
 	}
 	return nil
+}
+
+// mayMapGroups reports whether the caller may map groups and leave setgroups(2) alone:
+// CAP_SETGID, which root of a container may not have.
+func mayMapGroups() bool {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&hdr, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SETGID) != 0
 }
 
 func writeProc(pid int, name, text string, in *injection) error {

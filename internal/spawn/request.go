@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 
@@ -19,6 +20,13 @@ type Request struct {
 	Filter     []unix.SockFilter
 	Unconfined bool // allow a missing Ruleset or Filter
 
+	// Listener makes a notification listener of Filter, which the caller gets as
+	// Child.Listener, and without which every call that Filter notifies fails with ENOSYS
+	// (seccomp_unotify(2)). Linux 5.19, for SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: before,
+	// a signal could take the answer of a call away whose effect had happened. Not with
+	// Namespaces, nor with Become.
+	Listener bool
+
 	Stdio   [3]int // descriptors that become 0, 1 and 2
 	Pass    []Pass // further descriptors the program gets
 	Dir     int    // descriptor of the working directory; 0 means stay
@@ -35,11 +43,16 @@ type Request struct {
 	Namespaces *Namespaces
 
 	DieWithParent bool    // SIGKILL when the forking thread ends
+	Thread        int     // the number of the thread that has to be the forking one (gettid(2)); 0: any
 	Cgroup        int     // descriptor of a cgroup v2 directory to start in; 0: the caller's
 	Probes        []Probe // the self-test, after everything is applied
 
+	trial  bool       // see Try
 	inject *injection // tests only
 }
+
+// ErrMoved says that the caller's goroutine is not on Request.Thread. Nothing was started.
+var ErrMoved = errors.New("spawn: the goroutine is on another thread")
 
 // Identity is who the program runs as.
 type Identity struct {
@@ -116,6 +129,8 @@ func (r *Request) check() error {
 		return fmt.Errorf("spawn: no argument vector for %q", r.Path)
 	case !r.Unconfined && (r.Ruleset <= 0 || len(r.Filter) == 0):
 		return fmt.Errorf("spawn: no Landlock ruleset or no seccomp filter for %q", r.Path)
+	case r.Listener && (len(r.Filter) == 0 || r.Namespaces != nil):
+		return fmt.Errorf("spawn: no notification listener without a filter, or in namespaces, for %q", r.Path)
 	case len(r.Filter) > unix.BPF_MAXINSNS:
 		return fmt.Errorf("spawn: seccomp filter of %d instructions, the kernel takes %d", len(r.Filter), unix.BPF_MAXINSNS)
 	}
@@ -125,6 +140,12 @@ func (r *Request) check() error {
 			return fmt.Errorf("spawn: descriptor number %d cannot be passed (3 to %d, each once)", p.To, maxPass)
 		}
 		seen[p.To] = true
+	}
+	for _, p := range r.Probes {
+		// It would wait for a listener that nobody can serve before the vfork is over.
+		if r.Listener && p.Nr == unix.SYS_CONNECT {
+			return fmt.Errorf("spawn: the self-test %q makes a call that is notified", p.Name)
+		}
 	}
 	if r.Namespaces != nil {
 		return r.Namespaces.check(r.Dir > 0)

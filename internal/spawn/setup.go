@@ -16,13 +16,14 @@ type setup struct {
 	before, command, after *job
 	entry                  int16 // of the calls being added; see call
 	init                   *initState
-	places                 places
+	places                 *places
 	attrs                  []*unix.MountAttr
 	hows                   []*unix.OpenHow
 	idents                 []*identity
 	grants                 []*unix.LandlockPathBeneathAttr
 	ifreq                  *ifreq
 	data                   [][]byte
+	procMask               *Mount // the first mask in the own proc
 }
 
 // held is what is known of a held descriptor.
@@ -32,16 +33,14 @@ type held func(fd int) (identity, error)
 //
 //go:noinline
 func newSetup() *setup {
-	s := &setup{before: newJob(), command: newJob(), after: newJob(), init: &initState{}}
-	s.places = places{at: map[string]place{"/": ownDir}, fs: map[string]bool{}}
-	return s
+	return &setup{before: newJob(), command: newJob(), after: newJob(), init: &initState{}}
 }
 
 // check refuses what cannot be meant. It makes no system call.
 func (n *Namespaces) check(dirHeld bool) error {
 	switch {
-	case n.Loopback && !n.Net:
-		return errors.New("spawn: loopback without an own network")
+	case (n.Loopback || n.Network != nil) && !n.Net:
+		return errors.New("spawn: loopback, or something to do in the network, without an own one")
 	case len(n.Hostname) > 64: // __NEW_UTS_LEN
 		return errors.New("spawn: host name of more than 64 bytes")
 	case n.Dir != "" && !clean(n.Dir) || n.Dir == "" && dirHeld:
@@ -83,13 +82,18 @@ func (s *setup) close(step Step, cell *int32) {
 // environment, sock the init's end of the connection to the caller.
 func (s *setup) build(r *Request, fdOf func(int) int, sock int, wipe []span, of held) error {
 	n := r.Namespaces
-	s.before.calls = make([]call, 0, 64+12*len(n.Mounts)) // about as many as it will be
+	s.places = newPlaces(len(n.Mounts))
+	s.before.calls = make([]call, 0, 64+callsFor(n.Mounts)) // what is not used is copied by the clone
 	s.before.texts = make([]byte, 512+64*len(n.Mounts))
 	s.before.strings = append(s.before.strings, &s.before.texts[0])
 	need := s.needed(r, fdOf, sock)
 	s.begin(need, sock, wipe)
 	if err := s.root(n, fdOf(r.Ruleset), of); err != nil {
 		return err
+	}
+	if r.trial {
+		s.conclude(sock)
+		return nil
 	}
 	if n.Hostname != "" {
 		s.add(StepHostname, "sethostname", unix.SYS_SETHOSTNAME, s.before.text(n.Hostname), uintptr(len(n.Hostname)))
@@ -106,9 +110,32 @@ func (s *setup) build(r *Request, fdOf func(int) int, sock int, wipe []span, of 
 	return s.command.build(r, fdOf, 0)
 }
 
+// callsFor is about how many calls the mounts take.
+func callsFor(mounts []Mount) int {
+	calls := 0
+	for i := range mounts {
+		switch m := &mounts[i]; m.Kind {
+		case KindDir, KindSymlink, KindSeal:
+			calls++
+		case KindFile, KindGrant:
+			calls += 3
+		case KindFS:
+			calls += 8 + len(m.Options)
+		case KindBind, KindSelf:
+			calls += 8
+		case KindMask:
+			calls += 14
+		}
+	}
+	return calls
+}
+
 // needed lists the descriptors that the command's list uses, and sock.
 func (s *setup) needed(r *Request, fdOf func(int) int, sock int) []int {
 	need := []int{sock}
+	if r.trial {
+		return need
+	}
 	for _, fd := range r.Stdio {
 		need = append(need, fdOf(fd))
 	}
@@ -128,7 +155,7 @@ func (s *setup) needed(r *Request, fdOf func(int) int, sock int) []int {
 // connection, and getppid(2) tells nothing here, where the parent is in another namespace.
 func (s *setup) begin(need []int, sock int, wipe []span) {
 	s.add(StepInit, "prctl", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
-	s.init.ready.kind = msgReady
+	s.init.sock, s.init.ready.kind = uintptr(sock), msgReady
 	const size = unsafe.Sizeof(message{})
 	s.add(StepInit, "write", unix.SYS_WRITE, uintptr(sock), addr(&s.init.ready), size).orValue(size)
 	for _, g := range gaps(need) {
@@ -232,7 +259,6 @@ func (s *setup) finish(pidfd, sock int) {
 	for _, g := range gaps([]int{pidfd, sock}) {
 		j.add(StepReaper, "close_range", unix.SYS_CLOSE_RANGE, g[0], g[1], 0)
 	}
-	i.sock = uintptr(sock)
 	i.rights = rights{
 		size: uint64(unsafe.Offsetof(rights{}.pad)), level: unix.SOL_SOCKET, kind: unix.SCM_RIGHTS, fd: int32(pidfd),
 	}

@@ -15,6 +15,10 @@ type Child struct {
 	PID   int
 	PidFD int // close-on-exec; the caller closes it
 
+	// Listener is what Request.Listener asked for: close-on-exec, the caller closes it. -1
+	// without. The filter's calls wait for it from execve(2) on.
+	Listener int
+
 	// In namespaces of its own: the program is no child of the caller, so Init tells what
 	// becomes of it.
 	Init   *Init
@@ -23,7 +27,9 @@ type Child struct {
 
 // Start forks and confines one program, and returns when execve(2) has succeeded in
 // the child or a step has failed. After a failure no process is left: the child has
-// been waited for. No thread of the caller is confined or otherwise changed.
+// been waited for. In namespaces the last step of all, StepReaper, comes after execve: a
+// program whose start fails there had begun, confined as it was to be, and was ended. No
+// thread of the caller is confined or otherwise changed.
 //
 // Errors are *Error, or an error of the preparation. clone(2) with CLONE_PIDFD needs
 // Linux 5.2; a Cgroup needs clone3(2), Linux 5.7.
@@ -56,38 +62,57 @@ func Start(r *Request) (*Child, error) {
 	}
 	r.injected().into(&j.calls)
 
-	child := &Child{PidFD: -1}
-	errno := child.clone(j, report, r.Cgroup)
+	child := &Child{PidFD: -1, Listener: -1}
+	errno := child.clone(j, report, r)
 	runtime.KeepAlive(j)
 	runtime.KeepAlive(r)
 	unix.Close(pipe[1])
 	mv.close() // the last writer on our side, else the read below never ends
+	if errno == errMoved {
+		return nil, ErrMoved
+	}
 	if errno != 0 {
 		return nil, &Error{Step: StepClone, Call: "clone", Errno: errno}
 	}
 	if err := child.outcome(j, pipe[0]); err != nil {
+		if j.listener >= 0 {
+			unix.Close(int(j.listener))
+		}
 		return nil, err
 	}
+	child.Listener = int(j.listener)
 	return child, nil
 }
 
+// sharing is what the child shares with the caller: memory, until it executes the program
+// or ends, and with a listener the table of descriptors, in which the listener then is the
+// caller's too. It needs no privilege, as pidfd_getfd(2) would.
+func (r *Request) sharing() uintptr {
+	flags := uintptr(unix.CLONE_PIDFD | unix.CLONE_VM | unix.CLONE_VFORK)
+	if r.Listener {
+		flags |= unix.CLONE_FILES
+	}
+	return flags
+}
+
 // clone forks; the parent's view of the child is filled in.
-func (c *Child) clone(j *job, report, cgroup int) syscall.Errno {
-	j.pidfd = -1
+func (c *Child) clone(j *job, report int, r *Request) syscall.Errno {
+	sharing := r.sharing()
 	var pid uintptr
 	var errno syscall.Errno
-	if cgroup > 0 {
+	thread := uintptr(r.Thread)
+	if r.Cgroup > 0 {
 		j.clone = cloneArgs{
-			flags:      unix.CLONE_PIDFD | unix.CLONE_INTO_CGROUP | unix.CLONE_VM | unix.CLONE_VFORK,
+			flags:      unix.CLONE_INTO_CGROUP | uint64(sharing),
 			pidfd:      uint64(addr(&j.pidfd)),
 			exitSignal: uint64(unix.SIGCHLD),
-			cgroup:     uint64(cgroup),
+			cgroup:     uint64(r.Cgroup),
 		}
-		pid, errno = fork(j.calls, report, unix.SYS_CLONE3, addr(&j.clone), unsafe.Sizeof(j.clone), 0)
+		pid, errno = fork(j.calls, report, thread, unix.SYS_CLONE3, addr(&j.clone), unsafe.Sizeof(j.clone), 0)
 	} else {
 		// amd64 and arm64 agree on the first three: flags, stack, parent_tid, which
 		// is where CLONE_PIDFD puts the descriptor (clone(2)).
-		pid, errno = fork(j.calls, report, unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PIDFD|unix.CLONE_VM|unix.CLONE_VFORK, 0, addr(&j.pidfd))
+		pid, errno = fork(j.calls, report, thread, unix.SYS_CLONE, uintptr(unix.SIGCHLD)|sharing, 0, addr(&j.pidfd))
 	}
 	c.PID, c.PidFD = int(pid), int(j.pidfd)
 	return errno

@@ -17,6 +17,7 @@ import (
 //	clone(2) ──────────────────────────────────► death signal
 //	uid_map, gid_map
 //	msgReady                                ◄──  close, handlers
+//	Namespaces.Network
 //	a byte ────────────────────────────────────► undumpable, mounts, root, capabilities
 //	                                             clone(2) ──► command: its list, execve
 //	msgStarted with the command's pidfd     ◄──  close, no capabilities
@@ -119,8 +120,10 @@ func (l *launch) clone(pair [2]int, wipe []span) error {
 	if r.Namespaces.Net {
 		flags |= unix.CLONE_NEWNET
 	}
+	flags = mutatedFlags(flags, i.before, i.command)
 	j := s.before
 	j.pidfd = -1
+	thread := uintptr(r.Thread)
 	var pid uintptr
 	var errno syscall.Errno
 	if r.Cgroup > 0 {
@@ -128,12 +131,15 @@ func (l *launch) clone(pair [2]int, wipe []span) error {
 			flags: flags | unix.CLONE_INTO_CGROUP, pidfd: uint64(addr(&j.pidfd)),
 			exitSignal: uint64(unix.SIGCHLD), cgroup: uint64(r.Cgroup),
 		}
-		pid, errno = forkInit(i, unix.SYS_CLONE3, addr(&j.clone), unsafe.Sizeof(j.clone), 0)
+		pid, errno = forkInit(i, thread, unix.SYS_CLONE3, addr(&j.clone), unsafe.Sizeof(j.clone), 0)
 	} else {
-		pid, errno = forkInit(i, unix.SYS_CLONE, uintptr(flags)|uintptr(unix.SIGCHLD), 0, addr(&j.pidfd))
+		pid, errno = forkInit(i, thread, unix.SYS_CLONE, uintptr(flags)|uintptr(unix.SIGCHLD), 0, addr(&j.pidfd))
 	}
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(r)
+	if errno == errMoved {
+		return ErrMoved
+	}
 	if errno != 0 {
 		return &Error{Step: StepNamespaces, Call: "clone", Errno: errno}
 	}
@@ -141,9 +147,8 @@ func (l *launch) clone(pair [2]int, wipe []span) error {
 	return nil
 }
 
-// settle maps the ids, lets the init go on, and waits for what comes of it.
-func (l *launch) settle() error {
-	sock := l.child.Init.sock
+// admit maps the ids and lets the init go on.
+func (l *launch) admit() error {
 	err := writeMaps(l.child.Init.PID, l.request.Namespaces, l.request.injected())
 	if err != nil {
 		return l.because(err)
@@ -151,7 +156,19 @@ func (l *launch) settle() error {
 	if _, err := l.hear(msgReady); err != nil {
 		return err
 	}
-	_ = word(sock) // where nobody is left to hear it, there is a message why
+	if err := l.network(); err != nil {
+		return l.because(err)
+	}
+	_ = word(l.child.Init.sock) // where nobody is left to hear it, there is a message why
+	return nil
+}
+
+// settle lets the init go on, and waits for what comes of it.
+func (l *launch) settle() error {
+	sock := l.child.Init.sock
+	if err := l.admit(); err != nil {
+		return err
+	}
 	m, err := l.hear(msgStarted)
 	if err != nil {
 		return err

@@ -26,15 +26,17 @@ const (
 	StepMask              // rt_sigprocmask(2)
 	StepExec              // execve(2)
 
-	// Those of a start in namespaces. StepNamespaces and StepMaps are the parent's, the
-	// others come before StepSession, but for the last.
+	// Those of a start in namespaces. StepNamespaces, StepMaps and StepNetwork are the
+	// parent's, the others come before StepSession, but for the last.
 	StepNamespaces // clone(2)
 	StepMaps       // /proc/PID/uid_map, gid_map and setgroups
+	StepNetwork    // Namespaces.Network, and setns(2) of Sockets
 	StepInit       // what the init needs to be one
 	StepPrivate    // mount(2): changes of the host's mounts and our own do not meet
 	StepNested     // /proc/sys/user/max_user_namespaces
 	StepRoot       // the new root, and the end of the old one
 	StepMount      // one of Namespaces.Mounts
+	StepProc       // one of them that is a new proc
 	StepHostname   // sethostname(2)
 	StepLoopback   // ioctl(2) SIOCSIFFLAGS
 	StepCommand    // clone(2), by the init
@@ -65,7 +67,7 @@ func (s Step) String() string {
 		"prepare", "clone", "session", "signals", "umask", "limits", "descriptors", "bounding set", "groups",
 		"identity", "keyring", "capabilities", "directory", "death signal", "no_new_privs", "landlock", "seccomp",
 		"self-test", "signal mask", "exec",
-		"namespaces", "id maps", "init", "private mounts", "nested namespaces", "root", "mount", "host name",
+		"namespaces", "id maps", "network", "init", "private mounts", "nested namespaces", "root", "mount", "own /proc", "host name",
 		"loopback", "command", "reaper",
 	}
 	if int(s) < len(names) {

@@ -100,6 +100,7 @@ func TestEachOptionOnlyWidens(t *testing.T) {
 		"Namespaces":  func(o *seccomp.Options) { o.Namespaces = true },
 		"Listen":      func(o *seccomp.Options) { o.Listen = true },
 		"Debug":       func(o *seccomp.Options) { o.Debug = true },
+		"UnixBroker":  func(o *seccomp.Options) { o.UnixBroker = true },
 		"root leaves": func(o *seccomp.Options) { o.KeepsRoot = false },
 	}
 	all := policies(t, "amd64")
@@ -114,9 +115,31 @@ func TestEachOptionOnlyWidens(t *testing.T) {
 					for _, c := range r.Conds {
 						d.Args[c.Arg] |= uint64(c.Value)
 					}
-					if all[i].Decide(d) == seccomp.Allow && all[j].Decide(d) != seccomp.Allow {
+					got := all[j].Decide(d)
+					if name == "UnixBroker" && got == seccomp.Notify {
+						got = seccomp.Allow // of connect alone: TestOnlyConnectIsNotified
+					}
+					if all[i].Decide(d) == seccomp.Allow && got != seccomp.Allow {
 						t.Errorf("%s takes call %d %v from %+v", name, nr, d.Args, o)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestOnlyConnectIsNotified is esc/SC-12 and esc/SC-16 for the filters that are checked in:
+// no call but connect is handed to the listener, so that paths stay with Landlock, and none is
+// answered here too.
+func TestOnlyConnectIsNotified(t *testing.T) {
+	connect, _ := seccomp.Number("amd64", "connect")
+	all := policies(t, "amd64")
+	for i, o := range seccomp.AllOptions() {
+		notified := o.UnixBroker && !o.UnixSockets && !o.Namespaces
+		for nr, rules := range all[i].Calls {
+			for _, r := range rules {
+				if want := notified && nr == connect; (r.Action == seccomp.Notify) != want {
+					t.Errorf("%+v: call %d has the rule %v", o, nr, r)
 				}
 			}
 		}

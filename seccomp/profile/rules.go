@@ -24,14 +24,21 @@ type ruler func(calls []string, o seccomp.Options) []specs.LinuxSyscall
 // verdict is an action with its errno; 0 allows.
 type verdict uint
 
-const allow verdict = 0
+const (
+	allow  verdict = 0
+	notify verdict = 1 << 16 // no errno: another process answers
+)
 
 func errno(e uint) *uint { return &e }
 
 // rule returns one rule.
 func rule(calls []string, v verdict, conds ...specs.LinuxSeccompArg) specs.LinuxSyscall {
 	r := specs.LinuxSyscall{Names: calls, Action: specs.ActAllow, Args: conds}
-	if v != allow {
+	switch v {
+	case allow:
+	case notify:
+		r.Action = specs.ActNotify
+	default:
 		r.Action, r.ErrnoRet = specs.ActErrno, errno(uint(v))
 	}
 	return r

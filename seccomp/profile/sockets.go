@@ -40,11 +40,15 @@ func socketGroups() []Group {
 		Why: "a datagram pair reaches any socket file",
 	}, {
 		Name: "listen", Calls: []string{"listen"}, rules: unless(mayListen, eperm),
-		Does: "EPERM; allowed with NetHost, with Listen, and with NetNone where Unix sockets are",
+		Does: "EPERM; allowed with NetHost, with Listen, and with NetNone where Unix sockets are, or UnixBroker",
 		Why:  "listen without bind opens a port that no Landlock rule names",
 	}, {
 		Name: "bind", Calls: []string{"bind"}, rules: unless(mayBind, eperm),
-		Does: "EPERM with NetNone where Unix sockets are refused too", Why: "nothing is left to bind",
+		Does: "EPERM with NetNone where Unix sockets are refused too, and not brokered", Why: "nothing is left to bind",
+	}, {
+		Name: "connect", Calls: []string{"connect"}, rules: connectRules,
+		Does: "allowed; with UnixBroker, and neither UnixSockets nor Namespaces, notified",
+		Why:  "the broker connects to listed sockets, and to TCP by port, in the program's stead",
 	}, {
 		Name: "TCP fast open", Calls: []string{"sendto", "sendmmsg"}, rules: fastopenRules(3),
 		Does: "EPERM with MSG_FASTOPEN; allowed with NetHost", Why: "it connects past the Landlock rule for connect",
@@ -55,6 +59,16 @@ func socketGroups() []Group {
 }
 
 func unixSockets(o seccomp.Options) bool { return o.UnixSockets || o.Namespaces }
+
+// broker reports whether connect is judged by another process.
+func broker(o seccomp.Options) bool { return o.UnixBroker && !unixSockets(o) }
+
+func connectRules(calls []string, o seccomp.Options) []specs.LinuxSyscall {
+	if broker(o) {
+		return always(notify)(calls, o)
+	}
+	return always(allow)(calls, o)
+}
 
 // netlink is for a network namespace of the program's own, and for the host's
 // when all of it is open. With NetPorts the host's is used in either isolation.
@@ -67,13 +81,15 @@ func mayListen(o seccomp.Options) bool {
 	case seccomp.NetHost:
 		return true
 	case seccomp.NetNone:
-		return unixSockets(o)
+		return unixSockets(o) || broker(o)
 	default:
 		return o.Listen
 	}
 }
 
-func mayBind(o seccomp.Options) bool { return o.Network != seccomp.NetNone || unixSockets(o) }
+func mayBind(o seccomp.Options) bool {
+	return o.Network != seccomp.NetNone || unixSockets(o) || broker(o)
+}
 
 func fastopenRules(flags uint) ruler {
 	return func(calls []string, o seccomp.Options) []specs.LinuxSyscall {
@@ -109,11 +125,7 @@ func socketRules(calls []string, o seccomp.Options) []specs.LinuxSyscall {
 		is := whole(0, family)
 		switch family {
 		case afUnix:
-			v := verdict(eperm)
-			if unixSockets(o) {
-				v = allow
-			}
-			rules = append(rules, rule(calls, v, is))
+			rules = append(rules, unixRules(calls, o, is)...)
 		case afInet, afInet6:
 			rules = append(rules, inetRules(calls, family, o.Network)...)
 		case afNetlink:
@@ -127,6 +139,20 @@ func socketRules(calls []string, o seccomp.Options) []specs.LinuxSyscall {
 		}
 	}
 	return rules
+}
+
+// unixRules judges socket(AF_UNIX). A datagram socket reaches any path without connect, and
+// SOCK_RAW is one by another name (unix(7)).
+func unixRules(calls []string, o seccomp.Options, is specs.LinuxSeccompArg) []specs.LinuxSyscall {
+	switch {
+	case unixSockets(o):
+		return []specs.LinuxSyscall{rule(calls, allow, is)}
+	case broker(o):
+		types := []uint32{sockStream, sockSeqpacket}
+		return valueRules(calls, 1, sockTypeMask, types, allow, eperm, is)
+	default:
+		return []specs.LinuxSyscall{rule(calls, eperm, is)}
+	}
 }
 
 func inetRules(calls []string, family uint32, n seccomp.Network) []specs.LinuxSyscall {

@@ -19,7 +19,7 @@ var (
 
 // Resolve turns an OCI profile into a policy for goarch. It takes only what the
 // default profiles are written in: names that goarch has, the actions allow,
-// errno and kill process, and masked comparisons of 32 bits. An architecture
+// notify, errno and kill process, and masked comparisons of 32 bits. An architecture
 // without a table of names is an error wrapping errors.ErrUnsupported.
 func Resolve(profile *specs.LinuxSeccomp, goarch string) (Policy, error) {
 	p, err := resolve(profile, goarch)
@@ -41,7 +41,7 @@ func resolve(profile *specs.LinuxSeccomp, goarch string) (Policy, error) {
 	if p.Default, err = action(profile.DefaultAction, profile.DefaultErrnoRet); err != nil {
 		return Policy{}, err
 	}
-	if p.Default == seccomp.Allow {
+	if p.Default == seccomp.Allow || p.Default == seccomp.Notify {
 		return Policy{}, errDefault
 	}
 	for _, call := range profile.Syscalls {
@@ -67,6 +67,8 @@ func action(a specs.LinuxSeccompAction, errno *uint) (seccomp.Action, error) {
 	switch {
 	case a == specs.ActAllow && errno == nil:
 		return seccomp.Allow, nil
+	case a == specs.ActNotify && errno == nil:
+		return seccomp.Notify, nil
 	case a == specs.ActKillProcess && errno == nil:
 		return seccomp.KillProcess, nil
 	case a == specs.ActErrno && errno != nil && *errno > 0 && *errno < 4096:
