@@ -3,6 +3,8 @@ package launcher
 import (
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 )
 
 // Aftermath is what a run left behind that a host tool would run or trust.
@@ -11,6 +13,26 @@ type Aftermath struct {
 	Repositories []string  // repositories that it made, by the path of their git directory
 	Config       []string  // executable keys that it changed: "path: key"
 	Unread       []string  // folders that could not be looked at again
+
+	// Replaced are protected names that are another file now, or gone. The program cannot do
+	// that; a process of the host can, by renaming over one, and with the file the mount that
+	// protects it goes (rename(2), mounts of another namespace): from then on the program may
+	// have changed what has the name now.
+	Replaced []string
+}
+
+// replaced compares what was held with what is there.
+func (a *Aftermath) replaced(f *Facts) {
+	for i := range f.Inside.Names {
+		n := &f.Inside.Names[i]
+		var was, is unix.Stat_t
+		if n.Kind == NameAbsent || n.Err != nil || n.fd <= 0 || unix.Fstat(n.fd, &was) != nil {
+			continue
+		}
+		if unix.Lstat(n.Path, &is) != nil || is.Dev != was.Dev || is.Ino != was.Ino {
+			a.Replaced = append(a.Replaced, n.Path)
+		}
+	}
 }
 
 // Created is one name that was not there before the run.
@@ -53,6 +75,9 @@ func (p *Plan) After(f *Facts) *Aftermath {
 	if f.Inside != nil {
 		for i := range f.Inside.Repos {
 			a.repository(&f.Inside.Repos[i])
+		}
+		if p.Isolation == "namespaces" {
+			a.replaced(f)
 		}
 	}
 	return a

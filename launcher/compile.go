@@ -2,12 +2,9 @@ package launcher
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,10 +20,7 @@ type Compiled struct {
 	Dropped []string // names of an allow list that are unknown, and so refused
 }
 
-const (
-	maxProfile  = 1 << 20
-	maxCompiled = 1 << 20
-)
+const maxProfile = 1 << 20
 
 // CompileProfile compiles an OCI seccomp profile with brainbox-seccomp. That program is
 // linked with a C library and reads what a user wrote, so it is run confined by brainbox
@@ -41,7 +35,7 @@ func CompileProfile(path string) (*Compiled, error) {
 	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxProfile {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: quotePath(path) + " is not a regular file of at most 1 MiB"}
 	}
-	out, errText, status, err := runCompiler(in)
+	out, errText, status, err := runHelper("brainbox-seccomp", in, "--protocol=1")
 	if err != nil {
 		return nil, err
 	}
@@ -58,74 +52,10 @@ func CompileProfile(path string) (*Compiled, error) {
 // helperLine is the message of a helper's first line.
 func helperLine(text []byte) string {
 	line := firstLine(string(text))
-	for _, prefix := range [...]string{"brainbox-seccomp: ", "brainbox: ", "seccomp: ", "compile: "} {
+	for _, prefix := range [...]string{"brainbox-seccomp: ", "brainbox: ", "host: ", "seccomp: ", "compile: "} {
 		line = strings.TrimPrefix(line, prefix)
 	}
 	return line
-}
-
-// runCompiler runs brainbox-seccomp on a profile and returns what it wrote.
-func runCompiler(in *os.File) (out, errOut []byte, status int, err error) {
-	helper, err := openSibling("brainbox-seccomp")
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	defer helper.Close()
-	place, err := Look(nil)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	pol := compilerPolicy(helper.Name())
-	facts, err := Observe(pol, place, Request{Command: []string{helper.Name(), "--protocol=1"}})
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	defer facts.Close()
-	facts.Terminal, facts.ReadBack, facts.GitConfig = false, [3]bool{}, nil
-	plan := NewPlan(pol, facts)
-	stdout, stderr, collect, err := collectors()
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	res, err := plan.Run(facts, Options{Stdio: [3]int{int(in.Fd()), int(stdout.Fd()), int(stderr.Fd())}})
-	_ = errors.Join(stdout.Close(), stderr.Close())
-	out, errOut = collect()
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	return out, errOut, res.Status, nil
-}
-
-// compilerPolicy grants the helper's own file and nothing else.
-func compilerPolicy(helper string) *policy.Policy {
-	p := &policy.Policy{Sources: []policy.Source{{Kind: policy.KindProfile, Name: "brainbox-seccomp"}}}
-	p.Grants = []policy.Grant{{Path: policy.Path{Text: helper, Abs: helper}, Right: policy.RightExec}}
-	p.Process.Timeout = policy.Value[time.Duration]{V: 10 * time.Second, Set: true}
-	return p
-}
-
-// collectors makes two pipes and reads both until they end.
-func collectors() (stdout, stderr *os.File, collect func() (out, errOut []byte), err error) {
-	var files [4]*os.File
-	for i := 0; i < 4; i += 2 {
-		if files[i], files[i+1], err = os.Pipe(); err != nil {
-			for _, f := range files {
-				_ = f.Close()
-			}
-			return nil, nil, nil, err
-		}
-	}
-	read := func(f *os.File) <-chan []byte {
-		ch := make(chan []byte, 1)
-		go func() {
-			b, _ := io.ReadAll(io.LimitReader(f, maxCompiled))
-			_ = f.Close()
-			ch <- b
-		}()
-		return ch
-	}
-	a, b := read(files[0]), read(files[2])
-	return files[1], files[3], func() ([]byte, []byte) { return <-a, <-b }, nil
 }
 
 // readCompiled checks an answer of brainbox-seccomp.

@@ -141,7 +141,7 @@ func (p *Plan) BecomeProgram(f *Facts) error {
 		return p.Refusal
 	}
 	own := [3]int{0, 1, 2}
-	if err := checkStdio(own); err != nil {
+	if err := p.checkHanded(f, own, nil); err != nil {
 		return err
 	}
 	s := &session{plan: p, facts: f}

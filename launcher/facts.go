@@ -3,6 +3,7 @@ package launcher
 import (
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/broker"
 	"brainbox/landlock"
 	"brainbox/policy"
 	"brainbox/seccomp"
@@ -29,9 +30,10 @@ type Facts struct {
 	FileErr error    // why it cannot be run
 	Path    string   // the program's PATH
 
-	Terminal       bool    // a controlling terminal exists
-	ReadBack       [3]bool // standard output or error is a file that could be read through it
-	SetPCap        bool    // CAP_SETPCAP: the bounding set can be dropped
+	Terminal       bool          // a controlling terminal exists
+	ReadBack       [3]bool       // standard output or error is a file that could be read through it
+	Handed         [3]HandedFact // the standard descriptors
+	SetPCap        bool          // CAP_SETPCAP: the bounding set can be dropped
 	Cgroup         CgroupFact
 	Mounts         []string   // mount points, for what lies inside a write grant
 	Critical       []Critical // places of brainbox itself
@@ -45,7 +47,18 @@ type Facts struct {
 	NoFile         [2]uint64 // RLIMIT_NOFILE that the caller was started with
 	Umask          int
 
+	Sockets []SocketFact  // one for each entry of policy.Network.Unix, in order; for a broker
+	Broker  *broker.Offer // what a broker needs; nil: there is no supervisor, or nothing is listed
+
+	Bridge *BridgeFact // where the sockets of a bridge will be; nil: none is asked for
+	Proxy  *Proxy      // who serves hosts by name and published ports; nil: nobody
+
 	Inside *InsideFact // what a start in namespaces needs; nil: not looked at
+
+	// Whether namespaces are offered is found out by trying ([Facts.Try]). Untried: nobody
+	// has; the start itself will, and may then fall back.
+	Untried bool
+	Refused *Attempt // namespaces were tried, and this failed; nil: they were made, or nobody tried
 }
 
 // Want is one path to look at, and why.
@@ -66,7 +79,8 @@ type PathFact struct {
 	Socket bool
 	Dev    uint64
 	Ino    uint64
-	fd     int // O_PATH, held until Facts.Close; 0: not held
+	Others []string // of what is denied or protected, and of a socket: further names that it has by other mounts
+	fd     int      // O_PATH, held until Facts.Close; 0: not held
 }
 
 // HomeFact is the private home folder.
@@ -82,6 +96,8 @@ type HomeFact struct {
 type CgroupFact struct {
 	Dir         string   // the caller's own group, if it can be written
 	Controllers []string // enabled for its children, or can be
+	Leaf        bool     // they can be once its processes, all ours, are in a group below
+	Busy        bool     // they cannot: processes that are not ours are in it
 	Kill        bool     // cgroup.kill exists (Linux 5.14)
 	Reason      string   // why Dir is empty
 }
@@ -113,6 +129,9 @@ type EnvFile struct {
 func (f *Facts) Close() {
 	for i := range f.Paths {
 		f.Paths[i].close()
+	}
+	for i := range f.Sockets {
+		f.Sockets[i].close()
 	}
 	f.Cwd.close()
 	f.CallerTmp.close()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brainbox/internal/broker"
 	"brainbox/landlock"
 	"brainbox/policy"
 	"brainbox/seccomp"
@@ -103,6 +104,11 @@ func (h host) facts(p *policy.Policy) *Facts {
 		{Path: "/opt/kill/brainbox-kill", What: "the configured exec killer"},
 		{Path: "/srv/policies/p.toml", What: "a policy file in use"},
 	}
+	for _, s := range p.Network.Unix {
+		one := SocketFact{PathFact: h.look(s.Abs), UID: 1000}
+		one.Dir, one.Socket = false, one.Err == nil
+		f.Sockets, f.Broker = append(f.Sockets, one), &broker.Offer{}
+	}
 	if len(h.command) > 0 {
 		f.File = "/usr/bin/" + h.command[0]
 	}
@@ -144,7 +150,10 @@ func show(p *Plan) string {
 	}
 	l := p.Landlock
 	line("landlock open_tcp=%v connect=%v bind=%v unix_elsewhere=%v degraded=%s", l.OpenTCP, l.ConnectTCP, l.BindTCP, l.ResolveUnixElsewhere, l.Degraded)
-	line("seccomp %+v own=%v none=%v", p.Seccomp, len(p.Filter) > 0, p.NoFilter)
+	line("seccomp %s own=%v none=%v", strings.Replace(fmt.Sprintf("%+v", p.Seccomp), " UnixBroker:false", "", 1), len(p.Filter) > 0, p.NoFilter)
+	if b := p.Broker; b != nil {
+		line("broker %+v", *b)
+	}
 	for _, x := range p.Limits {
 		line("limit %d %d %d", x.Resource, x.Cur, x.Max)
 	}

@@ -29,23 +29,29 @@ type HostOptions struct {
 // NewHost finds the brainbox command. It must be root's or the caller's, and neither it
 // nor its folder may be writable by others. No process is started yet.
 func NewHost(o HostOptions) (*Host, error) {
+	exe, err := openBrainbox(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{exe: exe}, nil
+}
+
+// openBrainbox holds the brainbox command of a folder (O_PATH); empty: of the usual ones.
+func openBrainbox(dir string) (*os.File, error) {
 	dirs := []string{"/usr/local/bin", "/usr/bin"}
-	if o.Dir != "" {
-		dirs = []string{o.Dir}
+	if dir != "" {
+		dirs = []string{dir}
 	}
 	for _, dir := range dirs {
 		exe, err := openHelper(dir, "brainbox")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		return &Host{exe: exe}, nil
+		return exe, err
 	}
 	return nil, &Refusal{
 		Status: StatusRefused, Message: "there is no brainbox command in " + quotePath(dirs[0]),
-		Hint: "install it, or name its folder in HostOptions.Dir",
+		Hint: "install it, or name its folder in the field Dir",
 	}
 }
 
@@ -102,6 +108,8 @@ type Session struct {
 	PID   int      // of the program
 	PidFD *os.File // of the program, until Wait has returned
 
+	Plan *Plan // that was carried out; see [Result.Plan]
+
 	host    *Host
 	spawner *remote.Spawner
 	run     *remote.Run
@@ -109,14 +117,33 @@ type Session struct {
 }
 
 // Start carries a plan out as [Plan.Run] does, in a spawner, and returns when the program
-// runs. The facts are held until [Session.Wait] has returned. Options.Stdio are descriptors of the caller and must be given; the program gets a
-// session of its own and never the caller's terminal.
+// runs. The facts are held until [Session.Wait] has returned. Options.Stdio are descriptors of
+// the caller and must be given; the program gets a session of its own and never the caller's
+// terminal.
 func (h *Host) Start(p *Plan, f *Facts, o Options) (*Session, error) {
 	if p.Refusal != nil {
 		return nil, p.Refusal
 	}
+	if p.Network != nil {
+		return nil, &Refusal{
+			Status: StatusRefused, Clause: "hosts",
+			Message: "hosts: hosts by name and published ports need the process that starts the program, and a Host has another one do that",
+			Hint:    "Plan.Run, or brainbox run",
+		}
+	}
+	s, err := h.start(p, f, o)
+	if next := p.without(f, err); next != nil {
+		return h.Start(next, f, o)
+	}
+	if err != nil {
+		return nil, p.startError(err)
+	}
+	return s, nil
+}
+
+func (h *Host) start(p *Plan, f *Facts, o Options) (*Session, error) {
 	in := &session{plan: p, facts: f}
-	s := &Session{host: h, session: in}
+	s := &Session{host: h, session: in, Plan: p}
 	job, err := in.prepare(o)
 	if err == nil {
 		s.spawner, err = h.take()
@@ -128,14 +155,14 @@ func (h *Host) Start(p *Plan, f *Facts, o Options) (*Session, error) {
 	s.run, err = s.spawner.Run(job)
 	if err != nil {
 		in.close()
-		return nil, errors.Join(p.startError(err), s.spawner.Close())
+		return nil, errors.Join(err, s.spawner.Close())
 	}
 	in.started()
 	s.PID, s.PidFD = s.run.PID, s.run.PidFD
 	return s, nil
 }
 
-// Signal sends a signal to the program.
+// Signal sends a signal to the program. After Wait it is os.ErrProcessDone.
 func (s *Session) Signal(sig syscall.Signal) error { return s.run.Signal(sig) }
 
 // Wait returns when the program and its whole tree have ended, and removes what the run

@@ -19,9 +19,10 @@ type InsideFact struct {
 	Scans   []ScanFact
 	Repos   []RepoFact
 
-	Group  string // the name of the caller's group; "" if /etc/group does not know it
-	Resolv []byte // /etc/resolv.conf
-	Keys   bool   // /proc/keys exists
+	Group  string   // the name of the caller's group; "" if /etc/group does not know it
+	Resolv []byte   // /etc/resolv.conf
+	Node   string   // the name of the machine, as uname(2) has it
+	Hide   []string // files of /proc that are masked, by name
 
 	// The ids that are taken along; nil: the caller's own alone, as an ordinary user must.
 	UIDs, GIDs []IDRange
@@ -85,7 +86,8 @@ type SpreadFact struct {
 type ScanFact struct {
 	Path    string
 	Writes  bool
-	Want    int // the entry of Facts.Wants
+	Served  bool // not read: the kernel's list of the sockets that are served was searched
+	Want    int  // the entry of Facts.Wants
 	Names   int
 	Stopped string   // the first folder that was not read to its end; "" if all were
 	Mounts  []string // folders on which something else is mounted

@@ -23,7 +23,7 @@ func (p *Plan) JSON() strictjson.Value {
 		strictjson.Pair("version", strictjson.Text(version.String())),
 		strictjson.Pair("isolation", strictjson.Text(p.Isolation)),
 		strictjson.Pair("asked", strictjson.Text(p.Asked)),
-		strictjson.Pair("fallback", p.fallbackJSON()),
+		strictjson.Pair("fallback", p.FallbackJSON()),
 		strictjson.Pair("start", strictjson.Bool(p.Refusal == nil)),
 		strictjson.Pair("refusal", p.refusalJSON()),
 		strictjson.Pair("sources", strictjson.Array(sources...)),
@@ -35,13 +35,16 @@ func (p *Plan) JSON() strictjson.Value {
 	)
 }
 
-func (p *Plan) fallbackJSON() strictjson.Value {
+// FallbackJSON is the attempt at namespaces that came to nothing, or null.
+func (p *Plan) FallbackJSON() strictjson.Value {
 	if p.Fallback == nil {
 		return strictjson.Null()
 	}
 	return strictjson.Object(
 		strictjson.Pair("step", strictjson.Text(p.Fallback.Step.String())),
 		strictjson.Pair("errno", strictjson.Text(errnoName(p.Fallback.Errno))),
+		strictjson.Pair("layer", strictjson.Text(p.Fallback.Layer)),
+		strictjson.Pair("route", strictjson.Text(p.Fallback.Route)),
 	)
 }
 

@@ -47,6 +47,7 @@ type Mount struct {
 	File   bool           // Path is a file: only the rights that a file can have
 	Device bool           // also ioctl(2) on devices
 	List   bool           // only listing folders, in place of Right
+	Unix   bool           // only connect(2) to the socket Path, in place of Right (ABI 9)
 
 	Clause string // the clause that it is made for; "" for what is there in every run
 	Value  string // the entry, as written
@@ -68,6 +69,7 @@ const (
 	HeldHome      // the private home, which the run makes
 	HeldTmp       // the private TMPDIR
 	HeldGitConfig // the filtered git identity
+	HeldBridge    // agent.sock of the run
 )
 
 // Held names a descriptor that is held when the plan is carried out.
@@ -91,7 +93,7 @@ func (f *Facts) held(h Held) int {
 		return f.Inside.Unix[h.Index].fd
 	case HeldSpread:
 		return f.Inside.Spread[h.Index].Name.fd
-	case HeldNone, HeldHome, HeldTmp, HeldGitConfig:
+	case HeldNone, HeldHome, HeldTmp, HeldGitConfig, HeldBridge:
 	}
 	return 0
 }

@@ -175,6 +175,7 @@ func TestAppliedProtection(t *testing.T) {
 	dir, inside := applied(t, "",
 		".git/HEAD: ref: refs/heads/main\n", ".git/config: [core]\n\thooksPath = .githooks\n", ".git/hooks/old: x", ".git/objects/", ".git/refs/", ".githooks/h: x",
 		"vendor/a/.git/HEAD: x", "vendor/a/.git/config: x", "vendor/a/.git/hooks/", "sub/.git: gitdir: ../real\n", "real/HEAD: x", "real/config: x",
+		"own/.git/HEAD: x", "own/.git/config: [core]\n\thooksPath = .\n", "own/pre-commit: x",
 		".npmrc -> rc", "rc: x", "src/main.go: x", ".envrc: x")
 	if !inside {
 		for _, name := range []string{".git/hooks/new", ".git/config.new", "vendor2", "gone", "w"} {
@@ -192,7 +193,7 @@ func TestAppliedProtection(t *testing.T) {
 	for _, name := range []string{".git/hooks/new", ".githooks/new", "vendor/a/.git/hooks/new"} {
 		refused(t, "creating "+name, write(name), unix.EROFS)
 	}
-	for _, name := range []string{".git/config", ".git/hooks/old", "vendor/a/.git/config", "sub/.git", "real/config", ".envrc", "rc", ".npmrc"} {
+	for _, name := range []string{".git/config", ".git/hooks/old", "vendor/a/.git/config", "sub/.git", "real/config", ".envrc", "rc", ".npmrc", "own/pre-commit"} {
 		refused(t, "writing "+name, overwrite(dir+"/"+name), unix.EROFS)
 	}
 	if err := errors.Join(write("src/file"), os.Mkdir(dir+"/src/folder", 0o755)); err != nil {

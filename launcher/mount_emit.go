@@ -56,7 +56,7 @@ func (m *mounter) grantRegion(here *region, i int, around *region) {
 	}
 	here.own, here.profile = false, profile
 	here.write, here.exec = w.Right.Writes(), w.Right.Execs()
-	here.devices = p.Device || policy.Below(p.Target, "/dev") && p.Target != sharedMemory
+	here.devices = p.Device || policy.Below(p.Target, "/dev") && !policy.Below(p.Target, sharedMemory)
 }
 
 // emit writes the steps down.
@@ -67,6 +67,11 @@ func (m *mounter) emit() {
 		switch {
 		case around.denied || around.hidden:
 			m.lost(s)
+		case s.own != ownNone && !around.own && m.isScratch(s.path):
+			m.d.refuse(&Refusal{
+				Status: StatusRefused, Clause: "files",
+				Message: "scratch " + quotePath(s.path) + " lies in a tree of the host's", Hint: "name a place that no grant holds",
+			})
 		case s.own != ownNone:
 			m.emitOwn(s)
 		case s.link != "":
@@ -127,16 +132,16 @@ func (m *mounter) emitOwn(s *spot) {
 		}
 		m.right(s.path, right, false)
 	}
-	if s.path == "/proc" && m.in.Keys {
-		for _, name := range [...]string{"/proc/keys", "/proc/key-users"} { // the host's, with user ids (keyrings(7))
-			m.mounts = append(m.mounts, Mount{Kind: MountMask, Path: name, Mode: 0o444, Origin: -1})
+	if s.path == "/proc" {
+		for _, name := range m.in.Hide {
+			m.mounts = append(m.mounts, Mount{Kind: MountMask, Path: "/proc/" + name, Mode: 0o444, Origin: -1})
 		}
 	}
 }
 
 // place puts something where the sandbox has nothing yet.
 func (m *mounter) place(s *spot, here *region) {
-	if s.grant < 0 && s.spread < 0 && s.unix < 0 && s.private == HeldNone {
+	if s.grant < 0 && s.spread < 0 && s.unix < 0 && s.private == HeldNone && !s.bridge {
 		return // nothing of it is to be seen
 	}
 	m.parents(s.path)
@@ -152,7 +157,7 @@ func (m *mounter) isFolder(s *spot) bool {
 	switch {
 	case s.private != HeldNone:
 		return s.private != HeldGitConfig
-	case s.unix >= 0:
+	case s.unix >= 0, s.bridge:
 		return false
 	case s.grant >= 0:
 		return m.f.Paths[s.grant].Dir
@@ -172,6 +177,11 @@ func (m *mounter) bind(s *spot, here *region, over bool) {
 	case s.private != HeldNone:
 		b.Held = Held{In: s.private}
 		b.Recursive = false
+	case s.bridge:
+		f := m.f.Bridge
+		b.Source = f.Dir + "/" + agentSocket
+		b.Held, b.Clause, b.Value, b.Origin = Held{In: HeldBridge}, "unix", "bridge", f.Source
+		b.Writable, b.Exec, b.Devices = false, false, false
 	case s.unix >= 0:
 		u := &m.d.pol.Network.Unix[s.unix]
 		b.Held, b.Clause, b.Value, b.Origin = Held{HeldUnix, s.unix}, "unix", u.Text, u.Source
@@ -182,6 +192,9 @@ func (m *mounter) bind(s *spot, here *region, over bool) {
 	case s.spread >= 0:
 		w := &m.f.Wants[m.in.Spread[s.spread].Want]
 		b.Held, b.Clause, b.Value, b.Origin = Held{HeldSpread, s.spread}, "files", w.Text, w.Source
+	}
+	if (s.bridge || s.unix >= 0) && m.f.Landlock.Used() >= landlock.ResolveUnix.ABI() {
+		m.grants = append(m.grants, Mount{Kind: MountGrant, Path: s.path, File: true, Unix: true, Origin: -1})
 	}
 	if s.grant >= 0 && m.f.Paths[s.grant].Device {
 		b.Writable = false // see devices: it can be written to all the same

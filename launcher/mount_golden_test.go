@@ -56,6 +56,8 @@ func mountCases() []mountCase {
 		{"all-of-dev", "[filesystem]\nread = [\"/dev\"]\n", tree("/dev/kvm", "/dev/dri/card0", "/dev/log -> /run/log")},
 		{"etc-granted", own + "[filesystem]\nread = [\"/etc\"]\n[network]\nmode = \"host\"\n", tree()},
 		{"host-network", own + "[network]\nmode = \"host\"\n", tree()},
+		{"proxy", own + "[network]\nmode = \"proxy\"\n", tree("/etc/nsswitch.conf", "/etc/gai.conf")},
+		{"proxy-own-files", own + "[filesystem]\nread = [\"/etc/hosts\", \"/etc/nsswitch.conf\"]\n[network]\nmode = \"proxy\"\n", tree("/etc/nsswitch.conf")},
 		{
 			"wider-inside", "[filesystem]\nread = [\"/srv\"]\nexec = [\"/srv/a/bin\"]\nwrite = [\"/srv/a/out\"]\nwrite_exec = [\"/srv/a/out/bin\"]\n",
 			tree("/srv/a/bin/", "/srv/a/out/bin/"),
@@ -68,6 +70,7 @@ func mountCases() []mountCase {
 		{"tmpdir-elsewhere", own, with(tree(), func(f *Facts) {
 			f.RunDir, f.GitConfig = "/var/scratch/brainbox-1000/0123456789abcdef", []byte("[user]\n")
 		})},
+		{"bridge", own, with(tree(repo...), bridged)},
 		{"identity", own + "[filesystem]\nwrite = [\".\"]\n[sandbox]\nidentity = { user = \"agent\" }\n", world{host: host{abi: 7, uid: 0, command: []string{"true"}, change: func(f *Facts) {
 			f.Identity = &IdentityFact{UID: 1001, GID: 1001, User: "agent"}
 		}}}},
@@ -92,19 +95,18 @@ func TestMountsAreGolden(t *testing.T) {
 			if r := plan.Refusal; r != nil {
 				got += "refused " + r.Clause + ": " + r.Message + "\n"
 			}
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			golden, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(golden), got); diff != "" {
-				t.Errorf("mounts (-golden +now):\n%s", diff)
-			}
+			compareGolden(t, file, got)
 		})
+	}
+	for name, change := range workerCases() {
+		file := filepath.Join("testdata", "mounts", name+".golden")
+		want = append(want, file)
+		plan := workerPlan(t, change)
+		got := showMounts(plan.Mounts)
+		if r := plan.Refusal; r != nil {
+			got += "refused " + r.Clause + ": " + r.Message + "\n"
+		}
+		compareGolden(t, file, got)
 	}
 	have, err := filepath.Glob("testdata/mounts/*.golden")
 	if err != nil || len(have) == 0 {
@@ -113,5 +115,21 @@ func TestMountsAreGolden(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("golden files and cases (-cases +files):\n%s", diff)
+	}
+}
+
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(golden), got); diff != "" {
+		t.Errorf("%s (-golden +now):\n%s", file, diff)
 	}
 }

@@ -29,12 +29,33 @@ func (m *mounter) ownPlaces() {
 	m.fs(sharedMemory, ownFolder, Mount{FSType: "tmpfs", Options: strings.Fields(shmOptions), Writable: true})
 	m.fs("/tmp", ownFolder, Mount{FSType: "tmpfs", Options: strings.Fields(tmpOptions), Writable: true, Exec: true})
 	m.at("/run").own = ownFolder
+	m.scratch()
 	m.grants = append(m.grants, Mount{Kind: MountGrant, Path: "/", List: true, Origin: -1})
 	for i := range m.f.Wants {
 		if at := m.f.Paths[i].Target; m.d.counts(i) && (at == "/" || at == "/dev") {
 			m.right("/", rightOf(m.f.Wants[i].Right), false) // only parts of it are mounted
 		}
 	}
+}
+
+// scratch is a worker's own tmpfs. A place that does not belong to the run is refused when
+// the steps are written down: nothing is made below a tree of the host's.
+func (m *mounter) scratch() {
+	bare := m.d.pol.Bare
+	if bare == nil {
+		return
+	}
+	m.fs(bare.Scratch, ownFolder, Mount{
+		FSType: "tmpfs", Writable: true, Exec: true, Clause: "files", Value: "scratch",
+		Options: []string{
+			"mode=0700", "uid=" + strconv.Itoa(m.f.Place.EUID), "gid=" + strconv.Itoa(m.f.Place.GID),
+			"size=" + strconv.FormatInt(bare.Size, 10), "nr_inodes=" + strconv.FormatInt(bare.Inodes, 10),
+		},
+	})
+}
+
+func (m *mounter) isScratch(path string) bool {
+	return m.d.pol.Bare != nil && m.d.pol.Bare.Scratch == path
 }
 
 // fs mounts a file system of the run's own.
@@ -97,11 +118,17 @@ func (m *mounter) synthesise() {
 // synthesised reports whether an entry names such a file.
 func (d *planner) synthesised(i int) bool {
 	w := &d.facts.Wants[i]
-	return synthesised(w.Abs) && w.Right.Grants() && d.fromProfile(w) && !d.operatorGrants(w.Abs)
+	return d.made(w.Abs) && w.Right.Grants() && d.fromProfile(w) && !d.operatorGrants(w.Abs)
 }
 
-func synthesised(path string) bool {
-	return path == "/etc/passwd" || path == "/etc/group" || path == "/etc/resolv.conf"
+func (d *planner) made(path string) bool {
+	switch path {
+	case "/etc/passwd", "/etc/group", resolvConf:
+		return true
+	case nsswitchConf, hostsFile:
+		return d.pol.Network.Mode.V == policy.NetProxy
+	}
+	return false
 }
 
 func (m *mounter) file(i int) {
@@ -112,8 +139,12 @@ func (m *mounter) file(i int) {
 		text = m.passwd()
 	case "/etc/group":
 		text = m.group()
-	case "/etc/resolv.conf":
+	case resolvConf:
 		text = m.resolv()
+	case nsswitchConf:
+		text = nsswitchText
+	case hostsFile:
+		text = m.hosts()
 	}
 	s := m.at(w.Abs)
 	s.own = ownFile
@@ -126,7 +157,7 @@ func (m *mounter) file(i int) {
 func (d *planner) operatorGrants(path string) bool {
 	for i := range d.facts.Wants {
 		w, p := &d.facts.Wants[i], &d.facts.Paths[i]
-		if p.Err != nil || w.Always || !w.Right.Grants() || d.fromProfile(w) || p.Target == "/" {
+		if p.Err != nil || w.Always || !w.Right.Grants() || d.fromProfile(w) {
 			continue
 		}
 		if policy.Below(path, w.Abs) || policy.Below(path, p.Target) {
@@ -186,13 +217,4 @@ func plainName(name, instead string) string {
 		return instead
 	}
 	return name
-}
-
-// resolv is the host's file where its resolver can be reached, else one without a server.
-func (m *mounter) resolv() string {
-	n := &m.d.pol.Network
-	if n.Mode.V == policy.NetHost || n.Mode.V == policy.NetPorts && n.DNS.V == "host" {
-		return string(m.in.Resolv)
-	}
-	return "# no name server can be reached from here\n"
 }

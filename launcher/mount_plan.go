@@ -48,8 +48,10 @@ func (d *planner) mountPlan() []Mount {
 	m.sockets()
 	m.symlinks()
 	m.sort()
-	m.pins()
-	m.sort()
+	if m.pins(); len(m.spots) > len(m.order) {
+		m.sort()
+	}
+	m.mounts = make([]Mount, 0, 2*len(m.order)+len(m.grants))
 	m.emit()
 	return append(m.mounts, m.grants...)
 }
@@ -105,6 +107,9 @@ func (m *mounter) ownDevice(path string) bool {
 
 // private places the run's own folders where they are outside.
 func (m *mounter) private() {
+	if m.d.pol.Bare != nil {
+		return // it has none
+	}
 	m.at(m.through(m.f.homeDir())).private = HeldHome
 	m.at(m.through(m.f.tmpDir())).private = HeldTmp
 	if len(m.d.plan.GitConfig) > 0 {
@@ -161,6 +166,9 @@ func (m *mounter) sockets() {
 			listed[u.Target] = true
 			m.at(u.Target).unix = i
 		}
+	}
+	if m.f.Bridge != nil {
+		m.at(BridgeInside).bridge = true
 	}
 	for i := range m.in.Sockets {
 		if n := &m.in.Sockets[i]; n.Err == nil && !listed[n.Path] {

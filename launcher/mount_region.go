@@ -35,6 +35,7 @@ type spot struct {
 	folder  int   // of InsideFact.Folders, if it has to be bound on itself; -1
 	socket  int   // of InsideFact.Sockets; -1
 	unix    int   // of InsideFact.Unix; -1
+	bridge  bool  // the socket of the bridge
 	private HeldIn
 	own     ownKind // what the place is, whatever is granted around it
 	make    []Mount // and how it comes to be

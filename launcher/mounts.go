@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"path/filepath"
 	"strings"
 
 	"brainbox/policy"
@@ -16,6 +17,36 @@ func mountPoints(mountinfo string) []string {
 		}
 	}
 	return points
+}
+
+// otherNames are the paths that lead to a folder through other mounts of its file system, from
+// the text of /proc/self/mountinfo.
+func otherNames(mountinfo, folder string) []string {
+	type mount struct{ device, root, point string }
+	var all []mount
+	var own mount
+	for line := range strings.SplitSeq(mountinfo, "\n") {
+		f := strings.SplitN(line, " ", 6)
+		if len(f) < 6 {
+			continue
+		}
+		m := mount{f[2], unescapeMount(f[3]), unescapeMount(f[4])}
+		all = append(all, m)
+		if policy.Below(folder, m.point) && len(m.point) >= len(own.point) { // a later one covers
+			own = m
+		}
+	}
+	inside := filepath.Join(own.root, strings.TrimPrefix(folder, own.point))
+	var names []string
+	for _, m := range all {
+		if m.device != own.device || !policy.Below(inside, m.root) {
+			continue
+		}
+		if name := filepath.Join(m.point, strings.TrimPrefix(inside, m.root)); name != folder {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func unescapeMount(s string) string {
@@ -49,5 +80,15 @@ func (d *planner) mounts(e *Entry, w *Want, p *PathFact) {
 		note := quotePath(w.Text) + " holds the mount " + quotePath(at) + ", which is granted with it"
 		e.Note = joinNotes(e.Note, "holds the mount "+quotePath(at))
 		d.plan.Notes = append(d.plan.Notes, note)
+	}
+}
+
+// observeOtherNames finds the further names of what is denied, or protected by name.
+func (f *Facts) observeOtherNames(mountinfo string) {
+	for i := range f.Wants {
+		switch w := &f.Wants[i]; {
+		case w.Right == policy.RightDeny, w.Right == policy.RightProtect && !w.Optional:
+			f.Paths[i].Others = otherNames(mountinfo, f.Paths[i].Target)
+		}
 	}
 }

@@ -15,3 +15,26 @@ func TestMountPoints(t *testing.T) {
 		t.Errorf("mountPoints (-want +got):\n%s", diff)
 	}
 }
+
+// A folder has a name by each mount that shows it, esc/IP-14.
+func TestOtherNames(t *testing.T) {
+	const text = `20 1 8:1 / / rw - ext4 /dev/a rw
+21 20 0:5 / /run rw - tmpfs t rw
+22 20 0:5 /user/1 /srv/one\040a rw - tmpfs t rw
+23 20 8:1 /data /alias rw - ext4 /dev/a rw
+24 20 0:5 /user/10 /not rw - tmpfs t rw
+25 22 8:1 / /srv/one\040a/all rw - ext4 /dev/a rw
+`
+	for folder, want := range map[string][]string{
+		"/run/user/1/x": {"/srv/one a/x"},
+		"/run/user/1":   {"/srv/one a"},
+		"/run/user":     nil,
+		"/data/x":       {"/alias/x", "/srv/one a/all/data/x"},
+		"/alias":        {"/data", "/srv/one a/all/data"},
+		"/":             {"/srv/one a/all"},
+	} {
+		if diff := cmp.Diff(want, otherNames(text, folder)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
+		}
+	}
+}

@@ -16,16 +16,25 @@ import (
 type Request struct {
 	Command []string // argv; empty for a check without a command
 	Exec    bool     // brainbox-exec: no supervisor, Command[0] is an absolute path
+
+	// Untried leaves finding out whether namespaces are offered to the start. The plan that
+	// follows says "namespaces" then, and the run may be one in isolation landlock all the
+	// same, which it says ([Result.Plan]).
+	Untried bool
+
+	Bridge *Bridge // nil: the program calls nobody
+	Proxy  *Proxy  // nil: nobody serves hosts by name, nor published ports
 }
 
-// Observe looks at everything that p names, once, and holds what it found. It starts
-// nothing, creates nothing, and changes nothing but the process's umask for a moment
-// (to 077 and back: umask(2) cannot be read otherwise).
+// Observe looks at everything that p names, once, and holds what it found. It creates
+// nothing, and changes nothing but the process's umask for a moment (to 077 and back:
+// umask(2) cannot be read otherwise). It starts nothing but a process that makes the
+// namespaces and ends, where the policy's isolation is not landlock ([Facts.Try]).
 //
 // An error means that the caller's own surroundings cannot be read; what is wrong with
 // an entry of the policy is in the facts and decided by [NewPlan].
 func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
-	f := &Facts{Place: pl, Command: req.Command, Environ: pl.environ}
+	f := &Facts{Place: pl, Command: req.Command, Environ: pl.environ, Proxy: req.Proxy}
 	if !req.Exec {
 		name, err := newRunName()
 		if err != nil {
@@ -35,7 +44,10 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	}
 	f.Landlock, f.LandlockErr = landlock.Probe()
 	f.observeProcess()
-	f.Wants = wants(p, pl)
+	if p.Bare != nil {
+		f.Terminal, f.ReadBack = false, [3]bool{}
+	}
+	f.Wants = append(wants(p, pl), bridgePrograms(req.Bridge)...)
 	f.Paths = make([]PathFact, len(f.Wants))
 	for i := range f.Wants {
 		f.Paths[i] = look(&f.Wants[i])
@@ -44,35 +56,53 @@ func Observe(p *policy.Policy, pl *Place, req Request) (*Facts, error) {
 	f.observeHome(p)
 	mountinfo := readSmall("/proc/self/mountinfo")
 	f.Mounts = mountPoints(mountinfo)
+	f.observeOtherNames(mountinfo)
 	f.Critical = critical(p, pl, req.Exec)
-	if err := f.observeEnv(p); err != nil {
-		f.Close()
-		return nil, err
-	}
-	if err := f.observeIdentity(p); err != nil {
-		f.Close()
-		return nil, err
+	for _, look := range [...]func() error{
+		func() error { return f.observeEnv(p) },
+		func() error { return f.observeIdentity(p) },
+		func() error { return f.observeBridge(req.Bridge) },
+	} {
+		if err := look(); err != nil {
+			f.Close()
+			return nil, err
+		}
 	}
 	if req.Exec {
 		f.observeExec(p)
 	}
 	f.observeSeccomp(p)
 	f.Path = searchPath(lookup(pl.environ, "PATH"), f)
-	if len(req.Command) > 0 && req.Exec && (!filepath.IsAbs(req.Command[0]) || filepath.Clean(req.Command[0]) != req.Command[0]) {
-		f.FileErr = &os.PathError{Op: "exec", Path: req.Command[0], Err: unix.EINVAL}
-	} else if len(req.Command) > 0 {
-		f.File, f.FileErr = findCommand(req.Command[0], f.Path, f.Cwd.Target)
-	}
+	f.observeCommand(req)
 	if !req.Exec {
-		f.GitConfig = gitIdentity(pl)
+		if p.Bare == nil {
+			f.GitConfig = gitIdentity(pl)
+		}
 		f.Cgroup = cgroupFact(p, mountinfo)
 		if wantsInside(p) {
 			f.observeInside(p)
+			if f.Untried = req.Untried; !f.Untried {
+				f.Try(p)
+			}
 		} else {
 			f.observeTop(p)
+			f.observeSockets(p, mountinfo)
 		}
 	}
 	return f, nil
+}
+
+// observeCommand finds the program. A wrapper takes none by a search, or by another spelling.
+func (f *Facts) observeCommand(req Request) {
+	if len(req.Command) == 0 {
+		return
+	}
+	name := req.Command[0]
+	if req.Exec && (!filepath.IsAbs(name) || filepath.Clean(name) != name) {
+		f.FileErr = &os.PathError{Op: "exec", Path: name, Err: unix.EINVAL}
+		return
+	}
+	f.File, f.FileErr = findCommand(name, f.Path, f.Cwd.Target)
 }
 
 // errNotLooked marks a path that isolation landlock has no use for: an optional
@@ -96,6 +126,9 @@ func look(w *Want) PathFact {
 func (f *Facts) observeProcess() {
 	f.Umask = unix.Umask(0o077)
 	unix.Umask(f.Umask)
+	for fd := range f.Handed {
+		f.Handed[fd] = handed(fd)
+	}
 	for _, fd := range []int{1, 2} {
 		var st unix.Stat_t
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)

@@ -17,6 +17,10 @@ func runsDir(pl *Place) string { return pl.TmpBase + "/brainbox-" + itoa(pl.EUID
 // observeHome says which private home the program gets. "keep" is made by Run; a named
 // folder must exist, be the caller's, be closed to others and not be his home.
 func (f *Facts) observeHome(p *policy.Policy) {
+	if p.Bare != nil {
+		f.Home.Kind, f.Home.Dir = homeScratch, p.Bare.Scratch
+		return
+	}
 	h := p.Sandbox.Home.V
 	f.Home.Kind = h.Kind
 	switch h.Kind {
@@ -42,6 +46,9 @@ func (f *Facts) observeHome(p *policy.Policy) {
 		f.Home.Kind = "run"
 	}
 }
+
+// homeScratch is the kind of home that is no folder of the host's: a worker's tmpfs.
+const homeScratch = "scratch"
 
 // privateFolder refuses what cannot be a program's private home.
 func (f *Facts) privateFolder(fd int, target string) error {

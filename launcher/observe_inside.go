@@ -17,16 +17,20 @@ import (
 // opens what has to be held; it follows no link of a granted tree.
 func (f *Facts) observeInside(p *policy.Policy) {
 	o := f.newLook(p)
-	o.in.Resolv = []byte(readSmall("/etc/resolv.conf"))
+	o.in.Resolv = []byte(readSmall(resolvConf))
+	if p.Network.Mode.V == policy.NetProxy { // for the file of hosts that is made then
+		o.in.Node = nodeName()
+	}
 	o.in.Group = groupName(readSmall("/etc/group"), f.Place.GID)
-	o.in.Keys = unix.Access("/proc/keys", unix.F_OK) == nil
+	o.in.Hide = o.hidden()
 	o.ids()
 	o.links()
 	o.sockets()
 	o.spread()
+	o.served = readSmall("/proc/self/net/unix")
 	o.findRoots()
 	o.scan()
-	o.bound(readSmall("/proc/self/net/unix"))
+	o.bound(o.served)
 	o.names()
 	o.folders()
 }
@@ -56,6 +60,7 @@ type insideLook struct {
 	pol     *policy.Policy
 	parents parents
 	roots   []scanRoot
+	served  string                   // the kernel's list of Unix sockets; "" if it cannot be read
 	known   map[string]namescan.Kind // table names that exist, by path
 	unsure  map[string]bool          // table names of which the scan cannot tell
 	found   []foundGit
@@ -87,6 +92,20 @@ func (o *insideLook) ids() {
 		o.in.UIDs = idRanges(readSmall("/proc/self/uid_map"))
 		o.in.GIDs = idRanges(readSmall("/proc/self/gid_map"))
 	}
+}
+
+// hidden are the files of an own /proc that still tell of the host and that the program could
+// read: keys with the ids of their users (keyrings(7)), and for one that keeps the host's
+// user 0 what only that user may read, timers with addresses and the use of every page
+// (proc(5)). They are what container runtimes mask, and more of their kind; that /proc is
+// read-only is Landlock's and the mount's.
+func (o *insideLook) hidden() []string {
+	names := []string{"keys", "key-users"}
+	if o.f.Place.EUID == 0 && o.f.Identity == nil {
+		names = append(names, "kcore", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "pagetypeinfo",
+			"sched_debug", "slabinfo", "timer_list", "timer_stats", "vmallocinfo")
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return unix.Access("/proc/"+name, unix.F_OK) != nil })
 }
 
 // idRanges reads the ids that exist here from the text of /proc/self/uid_map.

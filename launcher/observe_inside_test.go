@@ -287,20 +287,24 @@ func TestNamesOfRealWorktreesAndSubmodules(t *testing.T) {
 func TestNamesThatTheConfigurationLeadsTo(t *testing.T) {
 	dir := checkout(t, ".git/HEAD: x", ".git/config: [core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared/git.inc\n[includeIf \"gitdir:x\"]\n\tpath = ~/gone\n",
 		".githooks/pre-commit: x", "shared/git.inc: [core]\n\thooksPath = other/hooks\n[include]\n\tpath = git.inc\n", "deep/.git/HEAD: x",
-		"deep/.git/config: [core]\n\thooksPath = .\n")
+		"deep/.git/config: [core]\n\thooksPath = .\n", "deep/pre-push: x", "far/.git/HEAD: x",
+		"far/.git/config: [core]\n\thooksPath = up\n", "far/up -> ..")
 	plant(t, filepath.Dir(dir), "home/.gitconfig: [core]\n\thooksPath = global-hooks\n")
 	_, f := lookInside(t, dir, "")
 	got := listNames(f, dir)
 	for _, want := range []string{
 		"protect folder co/.githooks", "protect file co/shared/git.inc", "watch absent co/other/hooks", "watch absent co/global-hooks",
-		"watch absent co/deep/global-hooks",
+		"watch absent co/deep/global-hooks", "watch absent co/deep/pre-commit", "protect file co/deep/pre-push",
+		"name link co/far/up", "watch absent co/pre-commit",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("missing %s in\n%s", want, strings.Join(got, "\n"))
 		}
 	}
-	if slices.Contains(got, "protect folder co/deep") {
-		t.Error("a working tree is protected as a whole")
+	for _, whole := range []string{"protect folder co/deep", "protect folder co"} {
+		if slices.Contains(got, whole) {
+			t.Error("a working tree is protected as a whole")
+		}
 	}
 }
 
@@ -373,6 +377,71 @@ func TestSocketsInGrantedTrees(t *testing.T) {
 		t.Errorf("bound sockets %+v", o.in.Sockets)
 	}
 	o.in.close()
+}
+
+// A folder of the system that an operator grants is not read, if it is root's alone: what
+// the kernel says is served there is masked all the same.
+func TestSystemFoldersAreNotRead(t *testing.T) {
+	if !needs.InMounts(t) {
+		return
+	}
+	if err := unix.Mount("tmpfs", "/opt", "tmpfs", 0, "mode=0755"); err != nil {
+		t.Fatal(err)
+	}
+	plant(t, "/opt", "app/lib/", "app/hidden.sock =") // served by a path that the kernel does not list
+	served, err := net.Listen("unix", "/opt/app/lib/served.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close()
+	dir := checkout(t, "x: x")
+	hidden, listed := "/opt/app/hidden.sock", "/opt/app/lib/served.sock"
+	for _, c := range []struct {
+		name, policy string
+		mode         os.FileMode
+		read         bool
+	}{
+		{"to read", "[filesystem]\nread = [\"/opt/app\"]\n", 0o755, false},
+		{"to execute, a folder above", "[filesystem]\nexec = [\"/opt\"]\n", 0o755, false},
+		{"by the profile", "extends = [\"minimal\"]\n", 0o755, false},
+		{"by the profile, whoever writes it", "extends = [\"minimal\"]\n", 0o777, false},
+		{"to read, written by all", "[filesystem]\nread = [\"/opt/app\"]\n", 0o757, true},
+		{"to read, written by a group", "[filesystem]\nread = [\"/opt/app\"]\n", 0o775, true},
+		{"to write", "[filesystem]\nwrite = [\"/opt/app\"]\n", 0o755, true},
+	} {
+		if err := os.Chmod("/opt/app", c.mode); err != nil {
+			t.Fatal(err)
+		}
+		_, f := lookInside(t, dir, c.policy)
+		var got []string
+		for _, n := range f.Inside.Sockets {
+			got = append(got, n.Path)
+		}
+		slices.Sort(got)
+		want, said := []string{listed}, strings.HasPrefix(c.policy, "[filesystem]") && !c.read
+		if c.read {
+			want = []string{hidden, listed}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if slices.ContainsFunc(f.Inside.Scans, func(s ScanFact) bool { return s.Served }) != said {
+			t.Errorf("%s: scans %+v, want to be told: %v", c.name, f.Inside.Scans, said)
+		}
+		f.Close()
+	}
+}
+
+// Where the kernel's list cannot be read, names are.
+func TestSystemFoldersAreReadWithoutTheKernelsList(t *testing.T) {
+	p := openPath("/usr")
+	defer p.close()
+	if o := (&insideLook{served: "Num RefCount\n"}); !o.systemFolder(&p) { // positive control
+		t.Skip("/usr is not root's alone here")
+	}
+	if o := (&insideLook{}); o.systemFolder(&p) {
+		t.Error("without a list it is not searched either")
+	}
 }
 
 func TestLinksOnTheWay(t *testing.T) {

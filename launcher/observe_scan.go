@@ -13,9 +13,9 @@ import (
 )
 
 // findRoots chooses the trees to scan, the outermost ones: first what may be written, then
-// what the operator lets be read. The profile's folders of programs hold nothing that is
-// looked for and are by far the largest; a socket that somebody serves there is found in
-// the kernel's list.
+// what the operator lets be read. Folders of programs, the profile's and those of the
+// system, hold nothing that is looked for and are by far the largest; a socket that
+// somebody serves there is found in the kernel's list.
 func (o *insideLook) findRoots() {
 	for _, writes := range [...]bool{true, false} {
 		var list []scanRoot
@@ -30,6 +30,10 @@ func (o *insideLook) findRoots() {
 			if !writes && o.fromProfile(&w) {
 				continue
 			}
+			if !writes && o.systemFolder(p) {
+				o.in.Scans = append(o.in.Scans, ScanFact{Path: p.Target, Want: i, Served: true})
+				continue
+			}
 			list = append(list, scanRoot{path: p.Target, want: i, writes: writes, git: w.GitDir})
 		}
 		slices.SortStableFunc(list, func(a, b scanRoot) int { return len(a.path) - len(b.path) })
@@ -39,6 +43,20 @@ func (o *insideLook) findRoots() {
 			}
 		}
 	}
+}
+
+// systemFolder reports whether a tree that an operator lets be read is, or lies in, one of
+// those that hold the system's programs and what configures them, belongs to root, and is
+// closed to everybody else's writing. What is decided by the place alone is not enough: /opt is also
+// where a user has his own things, and then it is his. Without the kernel's list of sockets
+// there is nothing to look into instead.
+func (o *insideLook) systemFolder(p *PathFact) bool {
+	in := func(folder string) bool { return policy.Below(p.Target, folder) }
+	if o.served == "" || !in("/etc") && !slices.ContainsFunc(policy.SystemFolders(), in) {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Fstat(p.fd, &st) == nil && st.Uid == 0 && st.Mode&0o022 == 0
 }
 
 func (o *insideLook) fromProfile(w *Want) bool {

@@ -61,7 +61,7 @@ type Rule struct {
 // Plan is the decision: what the kernel will be told, and what each clause became. It
 // comes from the policy and the facts alone and holds no descriptor.
 type Plan struct {
-	Isolation string // "landlock" or "namespaces"
+	Isolation string // "landlock" or "namespaces"; Facts.Untried says whether it is certain
 	Asked     string // "auto", "landlock" or "namespaces"
 	Sources   []policy.Source
 	Notes     []string
@@ -78,6 +78,11 @@ type Plan struct {
 	Seccomp  seccomp.Options
 	Filter   seccomp.Program // of a user's profile, or nothing with seccomp = "none"
 	NoFilter bool
+
+	Broker *BrokerPlan // the sockets that the supervisor connects; nil: none
+	Bridge *BridgePlan // how the program reaches its bridge; nil: there is none
+
+	Network *NetworkPlan // what somebody has to serve for the program; nil: nothing
 
 	Limits      []Limit
 	Umask       int
@@ -99,6 +104,8 @@ type Plan struct {
 	Mounts     []Mount // the program's file system, in order
 	OwnNetwork bool    // a network namespace, with a loopback device and nothing else
 	regions    map[string]region
+
+	policy *policy.Policy // for the plan of the same facts where namespaces are not offered
 
 	Watch       []Watch // names that the program must not leave behind
 	KeepCreated bool    // they stay where they are, and are reported
@@ -124,12 +131,19 @@ type planner struct {
 
 // NewPlan decides what every entry of p becomes with the given facts. It is pure. A plan
 // with a Refusal is complete all the same, so that check can show all of it.
+//
+// Isolation auto is namespaces, unless the facts say that they are not offered here: then
+// it is landlock, and Fallback says what was tried. brainbox-exec has landlock only.
 func NewPlan(p *policy.Policy, f *Facts) *Plan {
-	return newPlan(p, f, wantsInside(p) && f.Inside != nil)
+	inside := wantsInside(p) && f.Inside != nil
+	if inside && f.Refused != nil {
+		return notOffered(p, f)
+	}
+	return newPlan(p, f, inside)
 }
 
-// wantsInside reports whether a policy asks for isolation namespaces.
-func wantsInside(p *policy.Policy) bool { return p.Sandbox.Isolation.V == "namespaces" }
+// wantsInside reports whether a policy asks for isolation namespaces, or would have it.
+func wantsInside(p *policy.Policy) bool { return p.Sandbox.Isolation.V != "landlock" }
 
 // newPlan decides for isolation landlock, or inside for namespaces; the facts then have
 // to have what [Facts.Inside] holds.
@@ -138,7 +152,7 @@ func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 		Isolation: "landlock", Asked: "auto", Sources: p.Sources, Notes: slices.Clone(p.Notes),
 		Command: f.Command, File: f.File, Identity: f.Identity, Bounding: f.SetPCap, Terminal: f.Terminal,
 		Relay: f.ReadBack, HomeKind: f.Home.Kind, GitConfig: f.GitConfig,
-		Umask: f.Umask | 0o022, KeepCreated: p.Sandbox.KeepCreated.V,
+		Umask: f.Umask | 0o022, KeepCreated: p.Sandbox.KeepCreated.V, policy: p,
 	}
 	d := &planner{pol: p, facts: f, plan: pl, inside: inside}
 	d.isolation()
@@ -155,6 +169,7 @@ func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 	d.filter()
 	d.identity()
 	d.directory()
+	d.checkoutAbove()
 	d.command()
 	return pl
 }
@@ -214,7 +229,7 @@ func firstOf(words ...string) string {
 func worst(a, b State) State { return max(a, b) }
 
 // isolation decides how the program is held. Asking for namespaces is never answered with
-// something else; auto means landlock.
+// something else.
 func (d *planner) isolation() {
 	if d.pol.Sandbox.Isolation.Set {
 		d.plan.Asked = d.pol.Sandbox.Isolation.V
@@ -236,6 +251,23 @@ func (d *planner) isolation() {
 func (d *planner) elsewhere() bool {
 	r := d.plan.region(d.facts.Cwd.Target)
 	return d.inside && (r.own || r.hidden || r.denied)
+}
+
+// checkoutAbove tells whoever starts in a folder of a checkout that the checkout itself is
+// not granted with it: git finds no repository then, and says so in words that do not help.
+func (d *planner) checkoutAbove() {
+	top := d.facts.Place.Git
+	if top == "" || top == d.facts.Cwd.Target || !policy.Below(d.plan.Cwd, top) {
+		return
+	}
+	for i, w := range d.facts.Wants {
+		p := &d.facts.Paths[i]
+		if p.Err == nil && w.Right.Grants() && d.dropped[i] == "" && policy.Below(top, p.Target) {
+			return
+		}
+	}
+	d.plan.Notes = append(d.plan.Notes, "the checkout "+quotePath(top)+
+		" lies in no grant, only a folder of it: git finds no repository; --ro @git lets it, --rw @git grants all of it")
 }
 
 // directory decides where the program starts: inside a grant.

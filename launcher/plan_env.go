@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"errors"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,11 @@ func (f *Facts) homeDir() string {
 }
 
 func (f *Facts) tmpDir() string {
-	if f.CallerTmp.Target != "" {
+	switch {
+	case f.CallerTmp.Target != "":
 		return f.CallerTmp.Target
+	case f.Home.Kind == homeScratch:
+		return "/tmp"
 	}
 	return f.RunDir + "/tmp"
 }
@@ -28,6 +32,11 @@ func (f *Facts) tmpDir() string {
 // environment decides the clause env.
 func (d *planner) environment() {
 	c := Clause{Name: "env", State: StateEnforced, Mechanism: "filter"}
+	if bare := d.pol.Bare; bare != nil {
+		c.Mechanism, d.plan.Env = "the given variables alone", bare.Env
+		d.add(c)
+		return
+	}
 	in, err := d.envInput()
 	var notes []envfilter.Note
 	if err == nil {
@@ -44,6 +53,7 @@ func (d *planner) environment() {
 	for _, n := range notes {
 		c.Entries = append(c.Entries, Entry{Value: n.Name, State: StateEnforced, Note: n.Text, Source: -1})
 	}
+	d.scrub(&c)
 	d.add(c)
 }
 
@@ -54,6 +64,9 @@ func (d *planner) envInput() (envfilter.Input, error) {
 		Caller: f.Environ, User: f.Place.User, Shell: f.Place.Shell, Home: f.homeDir(), Tmp: f.tmpDir(),
 		PathOK:    func(dir string) bool { return strings.Contains(":"+f.Path+":", ":"+dir+":") },
 		Toolchain: f.toolchain(),
+		Sockets:   d.socketVars(),
+		Proxies:   d.proxyVars(),
+		Fixed:     d.bridgeVars(),
 	}
 	if len(f.GitConfig) > 0 {
 		in.GitConfig = f.RunDir + "/gitconfig"
@@ -117,6 +130,39 @@ func (f *Facts) toolchain() []envfilter.Var {
 		vars = append(vars, envfilter.Var{Name: "CARGO_HOME", Value: f.homeDir() + "/.cargo"})
 	}
 	return vars
+}
+
+// socketVars are the caller's variables that name a listed socket: who lists his agent's
+// socket wants ssh-add to find it.
+func (d *planner) socketVars() []envfilter.Var {
+	var vars []envfilter.Var
+	for _, name := range [...]string{"DOCKER_HOST", "SSH_AUTH_SOCK"} {
+		value := lookup(d.facts.Environ, name)
+		path := value
+		if name == "DOCKER_HOST" {
+			path, _ = strings.CutPrefix(value, "unix://")
+		}
+		if filepath.IsAbs(path) && d.plan.connects(filepath.Clean(path)) {
+			vars = append(vars, envfilter.Var{Name: name, Value: value})
+		}
+	}
+	return vars
+}
+
+// connects reports whether the clause unix lists a path, as it is written or as it resolves,
+// and grants it.
+func (p *Plan) connects(path string) bool {
+	for i := range p.Clauses {
+		if p.Clauses[i].Name != "unix" {
+			continue
+		}
+		for _, e := range p.Clauses[i].Entries {
+			if e.Source >= 0 && (e.State == StateEnforced || e.State == StateOpen) && (e.Path == path || e.Target == path) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // granted reports whether the policy names exactly this path and it was opened.

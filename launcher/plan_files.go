@@ -46,7 +46,9 @@ func (d *planner) files() {
 	d.nested(&files, &protect)
 	d.landlockFiles(&files)
 	d.add(files)
+	d.byAnotherMount(&protect, policy.RightProtect)
 	d.add(protect)
+	d.byAnotherMount(&deny, policy.RightDeny)
 	d.add(deny)
 	d.metadata()
 }
@@ -79,6 +81,7 @@ func (d *planner) grant(c *Clause, i int) {
 		if w.Right.Writes() && !w.Always {
 			d.critical(c, &e, w, p)
 		}
+		d.secretive(c, &e, w, p)
 		d.mounts(&e, w, p)
 		if p.Target != w.Abs {
 			e.Note = firstOf(e.Note, "leads to "+quotePath(p.Target))

@@ -37,6 +37,16 @@ func planCases() []planCase {
 		{"protect-inside-degraded", bare + "protect = [\"./keep\"]\n[sandbox]\ndegraded = [\"protect\"]\n", user(7)},
 		{"protect-deny-outside", bare + "protect = [\"/srv/a\"]\ndeny = [\"/srv/b\"]\n", user(7)},
 		{"deny-inside", bare + "deny = [\"./secrets\"]\n[sandbox]\ndegraded = [\"deny\"]\n", user(7)},
+		{"deny-by-another-mount", bare + "deny = [\"/srv/b\"]\n", host{abi: 7, uid: 1000, command: []string{"true"}, change: func(f *Facts) {
+			f.otherNames("/srv/b", testCwd+"/b")
+		}}},
+		{"protect-by-another-mount", bare + "protect = [\"/srv/b\"]\n", host{abi: 7, uid: 1000, command: []string{"true"}, change: func(f *Facts) {
+			f.otherNames("/srv/b", testCwd+"/b")
+		}}},
+		{"deny-by-another-mount-twice", bare + "deny = [\"/srv/b\", \"/mnt/b\"]\n", host{abi: 7, uid: 1000, command: []string{"true"}, change: func(f *Facts) {
+			f.otherNames("/srv/b", "/mnt/b")
+			f.otherNames("/mnt/b", "/srv/b")
+		}}},
 		{"deny-absent-behind-a-link", bare + "deny = [\"/link/secrets\"]\n", host{
 			abi: 7, uid: 1000, absent: []string{"/link/secrets"}, links: map[string]string{"/link/secrets": testCwd + "/secrets"},
 		}},
@@ -45,6 +55,7 @@ func planCases() []planCase {
 		{"net-ports-abi3", bare + "[network]\nmode = \"ports\"\nconnect_tcp = [443]\n", user(3)},
 		{"net-host", bare + "[network]\nmode = \"host\"\n", user(7)},
 		{"net-proxy", bare + "[network]\nmode = \"proxy\"\nallow_hosts = [\"example.com:443\"]\n", user(7)},
+		{"net-publish", bare + "[network]\npublish = [3000]\n", with(func(f *Facts) { f.Proxy = &Proxy{} })},
 		{"unix", bare + "[network]\nunix = [\"/run/x.sock\"]\n", user(7)},
 		{"missing", bare + "read = [\"/nowhere\"]\n[sandbox]\ndegraded = [\"files\"]\n", host{abi: 7, uid: 1000, absent: []string{"/nowhere"}}},
 		{"missing-skip", bare + "read = [{ path = \"/nowhere\", missing = \"skip\" }]\n", host{abi: 7, uid: 1000, absent: []string{"/nowhere"}}},
@@ -85,6 +96,8 @@ func planCases() []planCase {
 		})},
 		{"terminal-relay", bare, with(func(f *Facts) { f.Terminal, f.ReadBack = true, [3]bool{false, true, false} })},
 	}
+	list = append(list, socketCases()...)
+	list = append(list, bridgeCases()...)
 	for _, abi := range []int{1, 2, 3, 4, 5, 6, 7, 9} {
 		list = append(list, planCase{"abi-" + itoa(abi), bare, user(abi)})
 	}
@@ -163,6 +176,15 @@ func TestClauseStatesAndRefusalAgree(t *testing.T) {
 			if (cl.State == StateRefused || cl.State == StateOpen) && cl.Requirement == "" && len(cl.Entries) == 0 {
 				t.Errorf("%s: clause %s is %s and does not say why", c.name, cl.Name, cl.State)
 			}
+		}
+	}
+}
+
+// otherNames says by what further names a wanted path is reached.
+func (f *Facts) otherNames(path string, others ...string) {
+	for i := range f.Wants {
+		if f.Wants[i].Abs == path {
+			f.Paths[i].Others = others
 		}
 	}
 }

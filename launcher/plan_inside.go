@@ -17,12 +17,16 @@ func (d *planner) filesInside() {
 			d.grantInside(&files, i)
 		}
 	}
-	for _, own := range [...][2]string{{"HOME", d.facts.homeDir()}, {"TMPDIR", d.facts.tmpDir()}, {"/tmp", "/tmp"}} {
+	private := [][2]string{{"HOME", d.facts.homeDir()}, {"TMPDIR", d.facts.tmpDir()}, {"/tmp", "/tmp"}}
+	if bare := d.pol.Bare; bare != nil {
+		private = [][2]string{{"scratch", bare.Scratch}, {"/tmp", "/tmp"}}
+	}
+	for _, own := range private {
 		note := "private"
-		if own[0] == "/tmp" {
-			if d.grantsExactly("/tmp") {
-				continue
-			}
+		if own[0] == "/tmp" && d.grantsExactly("/tmp") {
+			continue
+		}
+		if own[0] == "/tmp" || own[0] == "scratch" {
 			note = "private, in memory"
 		}
 		files.Entries = append(files.Entries, Entry{
@@ -35,11 +39,11 @@ func (d *planner) filesInside() {
 	if files.Mechanism != "" {
 		files.Mechanism = "mount namespace, " + files.Mechanism
 	}
+	d.add(files) // first: what a mistaken grant makes of the mounts is no reason of its own
 	d.plan.Mounts = d.mountPlan()
-	d.add(files)
 	d.protectInside()
 	d.denyInside()
-	d.add(Clause{Name: "metadata", State: StateEnforced, Mechanism: "mount namespace"})
+	d.metadataInside()
 }
 
 // nestInside is nest with the names that protect and deny entries stand for in their place.

@@ -26,20 +26,38 @@ func insideCases() []mountCase {
 	withSockets.sockets = []string{"/home/u/co/s"}
 	root := at(7)
 	root.uid = 0
+	served := at(7)
+	served.change = func(f *Facts) { f.Proxy = &Proxy{} }
+	delegated := at(7)
+	delegated.change = func(f *Facts) {
+		f.Cgroup = CgroupFact{Dir: "/sys/fs/cgroup/u", Controllers: []string{"memory", "pids", "cpu"}, Kill: true}
+	}
+	limits := bare + "[process]\nmemory = \"1GiB\"\npids = 50\ncpu = \"1.5\"\n"
 	return []mountCase{
 		{"default", "", at(7)},
 		{"abi-2", bare, at(2)},
 		{"abi-5-host-network", bare + "[network]\nmode = \"host\"\n", at(5)},
 		{"abi-9", bare, at(9)},
 		{"ports", bare + "[network]\nmode = \"ports\"\nconnect_tcp = [443]\n", at(7)},
-		{"proxy", bare + "[network]\nmode = \"proxy\"\nallow_hosts = [\"example.com\"]\n", at(7)},
+		{"proxy-unserved", bare + "[network]\nmode = \"proxy\"\nallow_hosts = [\"example.com\"]\n", at(7)},
+		{"proxy", bare + "[network]\nmode = \"proxy\"\npublish = [3000]\nresolver = \"192.0.2.53\"\n" +
+			"allow_hosts = [\"example.com\", \"*.example.org:8443\", \"192.0.2.1:22\", \"2001:db8::1\"]\n", served},
+		{"proxy-empty", bare + "[network]\nmode = \"proxy\"\n", served},
+		{"proxy-upstream", bare + "[network]\nmode = \"proxy\"\nallow_hosts = [\"example.com\"]\nupstream = \"http://proxy.corp:3128\"\nresolver = \"[2001:db8::53]:5353\"\n", served},
+		{"publish", bare + "[network]\npublish = [3000, 8080]\n", served},
+		{"publish-unserved", bare + "[network]\npublish = [3000]\n", at(7)},
 		{"unix", bare + unixes, withSockets},
 		{"pids", bare + "[process]\npids = 50\n", at(7)},
+		{"limits", limits, delegated},
+		{"limits-without-cgroup", limits, at(7)},
 		{"pids-of-root", bare + "[process]\npids = 50\n", root},
 		{"seccomp-none", bare + "[process]\nseccomp = \"none\"\n", at(7)},
 		{"protect-and-deny", bare + "protect = [\"./.git\", \"./later\", \"/srv/a\"]\ndeny = [\"./none\", \"/home/u/.cargo\", \"/usr/bin\"]\n", at(7)},
 		{"partial", "", with(at(7), func(in *InsideFact) {
 			in.Scans = []ScanFact{{Path: testCwd, Writes: true, Names: 100000, Stopped: testCwd + "/big", Unread: []string{testCwd + "/x", testCwd + "/y"}, Mounts: []string{testCwd + "/m"}}}
+		})},
+		{"system-folder", "[filesystem]\nexec = [\"/usr\"]\n", with(at(7), func(in *InsideFact) {
+			in.Scans = []ScanFact{{Path: "/usr", Served: true}}
 		})},
 		{"unreadable-name", "", with(at(7), func(in *InsideFact) { in.Names[1].Err = unix.EACCES })},
 		{"own-proc", "[filesystem]\nread = [\"/proc/cpuinfo\"]\nwrite = [\"/proc/sys\"]\n", func() world { w := at(7); w.tree = append(w.tree, "/proc/cpuinfo", "/proc/sys/"); return w }()},
@@ -212,7 +230,7 @@ func TestFallBack(t *testing.T) {
 			}
 		}
 		for _, errno := range []unix.Errno{unix.EINVAL, unix.ENOENT, unix.EBUSY, unix.ENOMEM, 0} {
-			if p, r := FallBack(good, Attempt{step, errno}); p != nil || r == nil {
+			if p, r := FallBack(good, Attempt{Step: step, Errno: errno}); p != nil || r == nil {
 				t.Errorf("%s %v falls back", step, errno)
 			}
 		}
@@ -220,7 +238,7 @@ func TestFallBack(t *testing.T) {
 	for _, step := range []spawn.Step{
 		spawn.StepRoot, spawn.StepMount, spawn.StepLoopback, spawn.StepHostname, spawn.StepLandlock, spawn.StepSeccomp, spawn.StepExec, 0,
 	} {
-		if p, r := FallBack(good, Attempt{step, unix.EPERM}); p != nil || r == nil || !strings.Contains(r.Message, "EPERM") {
+		if p, r := FallBack(good, Attempt{Step: step, Errno: unix.EPERM}); p != nil || r == nil || !strings.Contains(r.Message, "EPERM") {
 			t.Errorf("%v falls back", step)
 		}
 	}
@@ -232,11 +250,11 @@ func TestFallbackInJSON(t *testing.T) {
 	if got := text(p); !strings.Contains(got, `"fallback":null`) {
 		t.Errorf("without an attempt: %.200s", got)
 	}
-	p, r := FallBack(p, Attempt{spawn.StepNamespaces, unix.EPERM})
+	p, r := FallBack(p, Attempt{Step: spawn.StepNamespaces, Errno: unix.EPERM, Layer: "l", Route: "r"})
 	if r != nil {
 		t.Fatal(r)
 	}
-	if got := text(p); !strings.Contains(got, `"fallback":{"step":"namespaces","errno":"EPERM"}`) {
+	if got := text(p); !strings.Contains(got, `"fallback":{"step":"namespaces","errno":"EPERM","layer":"l","route":"r"}`) {
 		t.Errorf("with one: %.200s", got)
 	}
 }

@@ -60,9 +60,15 @@ func (d *planner) controller(clause, controller, file, value string, source int)
 		c.Mechanism, c.State, e.State = "", StateRefused, StateRefused
 		c.Requirement = "a writable cgroup v2 with the controller " + controller
 		e.Note = firstOf(d.facts.Cgroup.Reason, "the controller "+controller+" is not delegated in "+quotePath(d.facts.Cgroup.Dir))
+		if d.facts.Cgroup.Busy {
+			e.Note = "other processes are in " + quotePath(d.facts.Cgroup.Dir) + ", so that no group below it can have the controller " + controller
+		}
 		c.Route = "run it below a delegated group (systemd-run --user --scope -p Delegate=yes), or --allow-degraded " + clause
 	} else {
 		d.plan.Cgroup[file], d.plan.UseCgroup = value, true
+		if d.facts.Cgroup.Leaf {
+			e.Note = "brainbox itself moves to " + quotePath(d.facts.Cgroup.Dir+"/"+leafName)
+		}
 	}
 	c.Entries = []Entry{e}
 	d.add(c)

@@ -47,14 +47,19 @@ func (d *planner) network() {
 	d.unixSockets()
 }
 
-// ownNetwork decides mode "none" in a network namespace: a loopback device of the
-// program's own and nothing that leads out. Landlock leaves TCP alone, and seccomp the
+// ownNetwork decides modes "none" and "proxy" in a network namespace: a loopback device of
+// the program's own and nothing that leads out. Landlock leaves TCP alone, and seccomp the
 // protocols of the Internet, or a program could not talk to itself; seccomp still refuses
 // the families that no namespace holds.
 func (d *planner) ownNetwork(c *Clause) {
 	d.plan.OwnNetwork, d.plan.Landlock.OpenTCP = true, true
 	d.plan.Seccomp.Network = seccomp.NetHost
 	c.Mechanism = "network namespace, seccomp"
+	if d.pol.Network.Mode.V == policy.NetProxy {
+		c.Entries[0].Note = "HTTP and SOCKS5 at " + proxyAddress + ", a resolver at " + loopback + ":" +
+			strconv.Itoa(LookupPort) + "; no other address leads out"
+		d.ownLookup()
+	}
 }
 
 // ports decides mode "ports": TCP by port, names by the host's resolver if asked.
@@ -98,56 +103,4 @@ func sourceOf(set bool, source int) int {
 		return source
 	}
 	return -1
-}
-
-// hosts refuses names: they need a network namespace and the proxy.
-func (d *planner) hosts(mode policy.NetworkMode) {
-	c := Clause{
-		Name: "hosts", Requirement: "a network namespace, which isolation landlock has not",
-		Route: "--isolation namespaces, or --net ports --connect-tcp 443 for every host on that port",
-	}
-	if d.inside {
-		c.Requirement = "a proxy, which this version has not"
-		c.Route = "--net ports --connect-tcp 443 for every host on that port"
-	}
-	for _, h := range d.pol.Network.AllowHosts {
-		value := h.V.Name
-		if h.V.Port != 0 {
-			value += ":" + strconv.Itoa(int(h.V.Port))
-		}
-		c.Entries = append(c.Entries, Entry{Value: value, State: StateRefused, Source: h.Source})
-	}
-	if len(c.Entries) > 0 || mode == policy.NetProxy || d.pol.Network.Upstream.Set {
-		c.State = StateRefused
-	}
-	for _, p := range d.pol.Network.Publish {
-		c.Entries = append(c.Entries, Entry{Value: "publish " + strconv.Itoa(int(p.V)), State: StateRefused, Source: p.Source})
-		c.State = StateRefused
-	}
-	d.add(c)
-}
-
-// unixSockets decides Unix sockets by path. Below ABI 9 Landlock does not see connect(2)
-// to one, so the sockets themselves are refused; socketpair(2) stays, without the types
-// that can reach a path (escape matrix IP-21).
-func (d *planner) unixSockets() {
-	c := Clause{
-		Name: "unix", State: StateEnforced, Mechanism: "seccomp: no socket(AF_UNIX)",
-		Route: "--isolation namespaces, for sockets of the program's own",
-	}
-	byLandlock := d.facts.LandlockErr == nil && d.facts.Landlock.Used() >= landlock.ResolveUnix.ABI()
-	if byLandlock {
-		c.Mechanism = d.facts.Landlock.Mechanism()
-		d.plan.Landlock.ResolveUnixElsewhere = false
-		d.plan.Seccomp.UnixSockets = true
-	}
-	for _, s := range d.pol.Network.Unix {
-		c.Entries = append(c.Entries, Entry{
-			Value: s.Text, Path: s.Abs, Right: "connect", State: StateRefused, Source: s.Source, Optional: s.Optional,
-			Note: "sockets by path cannot be granted in isolation landlock",
-		})
-		c.State, c.Requirement = StateRefused, "isolation namespaces"
-		c.Route = "--isolation namespaces"
-	}
-	d.add(c)
 }

@@ -70,6 +70,9 @@ func (d *planner) withoutDefaultFilter(what string) {
 		if c.State == StateRefused || c.Degraded {
 			continue
 		}
+		if c.Name == "unix" {
+			d.plan.Broker, d.plan.Seccomp.UnixBroker = nil, false
+		}
 		c.State, c.Mechanism = StateRefused, ""
 		c.Requirement = "the default seccomp filter, which " + what + " replaces"
 		c.Route = "--seccomp default, or --allow-degraded " + c.Name

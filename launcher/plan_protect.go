@@ -35,6 +35,7 @@ func (d *planner) protectInside() {
 			c.State = worst(c.State, e.State)
 		}
 	}
+	d.byAnotherMount(&c, policy.RightProtect)
 	d.scanEntries(&c)
 	if c.State == StateEnforced {
 		c.Mechanism = "read-only mounts"
@@ -138,8 +139,58 @@ func (d *planner) denyInside() {
 			e.Note = "shows empty"
 		}
 	}
+	d.byAnotherMount(&c, policy.RightDeny)
 	if c.State == StateEnforced {
 		c.Mechanism = "masks"
 	}
 	d.add(c)
+}
+
+// byAnotherMount refuses what a grant would show under another name: a folder that is mounted
+// twice is denied, or protected, where the policy names it and nowhere else. Protect is about
+// write grants alone.
+func (d *planner) byAnotherMount(c *Clause, right policy.Right) {
+	for i := range d.facts.Wants {
+		if w := &d.facts.Wants[i]; w.Right != right || w.Optional {
+			continue
+		}
+		for _, other := range d.facts.Paths[i].Others {
+			grant := d.grantedAt(other, right == policy.RightProtect)
+			if grant == "" || d.carved(other, right) || d.carved(other, policy.RightDeny) {
+				continue
+			}
+			e := d.entry(i)
+			e.State, e.Note = StateRefused, "by another mount it is "+quotePath(other)+", which "+quotePath(grant)+" grants"
+			c.Entries = append(c.Entries, e)
+			if c.State != StateRefused {
+				c.Requirement, c.Route = e.Note, right.String()+" "+quotePath(other)+" too"
+			}
+			c.State, c.mistaken = StateRefused, true
+			break
+		}
+	}
+}
+
+// grantedAt is a grant that holds a path, or lies below it; "" if none does.
+func (d *planner) grantedAt(path string, writesOnly bool) string {
+	for i := range d.facts.Wants {
+		w, p := &d.facts.Wants[i], &d.facts.Paths[i]
+		if p.Err != nil || d.dropped[i] != "" || !w.Right.Grants() || writesOnly && !w.Right.Writes() {
+			continue
+		}
+		if policy.Below(path, p.Target) || policy.Below(p.Target, path) {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// carved reports whether an entry that takes something back holds a path.
+func (d *planner) carved(path string, right policy.Right) bool {
+	for i, w := range d.facts.Wants {
+		if w.Right == right && policy.Below(path, firstOf(d.facts.Paths[i].Target, w.Abs)) {
+			return true
+		}
+	}
+	return false
 }

@@ -64,6 +64,7 @@ func (d *planner) unixInside() {
 	for i := range d.pol.Network.Unix {
 		d.listedSocket(&c, i)
 	}
+	d.bridgeSocket(&c)
 	for i := range d.facts.Inside.Sockets {
 		n := &d.facts.Inside.Sockets[i]
 		if r := d.plan.region(n.Path); !r.own && !r.hidden && !r.denied && !d.lists(n.Path) {
@@ -87,21 +88,12 @@ func (d *planner) listedSocket(c *Clause, i int) {
 		Source: s.Source, Optional: s.Optional,
 	}
 	switch {
-	case p.Err != nil && s.Skip:
-		e.State, e.Note = StateUnused, "absent: "+errText(p.Err)
-	case p.Err != nil:
-		e.State, e.Note, c.mistaken = StateRefused, errText(p.Err), true
-		c.Route = `start its server first, or write { path = "…", missing = "skip" } in a policy file`
-	case !p.Socket:
-		e.State, e.Note, c.mistaken = StateRefused, "no socket", true
-		c.Route = "name the socket itself"
+	case wrongSocket(c, &e, s.Skip, p):
 	case d.plan.region(p.Target).denied:
 		e.State, e.Note, c.mistaken = StateRefused, "it lies in a denied tree", true
 		c.Route = "take one of the two entries out"
-	case runsContainers(p.Target):
-		e.Note = "whoever may use it is root on this host"
-		d.plan.Notes = append(d.plan.Notes,
-			"the socket "+quotePath(s.Text)+" gives everything that root may do on this host")
+	default:
+		d.noteContainers(&e)
 	}
 	c.Entries = append(c.Entries, e)
 	c.State = worst(c.State, e.State)
@@ -130,6 +122,13 @@ func (d *planner) lists(target string) bool {
 func (d *planner) socketsBeyond(c *Clause) {
 	for i := range d.facts.Inside.Scans {
 		s := &d.facts.Inside.Scans[i]
+		if s.Served {
+			c.Entries = append(c.Entries, Entry{
+				Value: "served", Path: s.Path, Target: s.Path, Right: "connect", State: StateEnforced, Source: -1,
+				Note: "a folder of the system: its names are not read, sockets that are served in it are masked; " +
+					"one that is served from another network namespace can be reached",
+			})
+		}
 		if note := s.partial(); note != "" {
 			c.Entries = append(c.Entries, Entry{
 				Value: "scan", Path: s.Path, Target: s.Path, Right: "connect", State: StateOpen, Source: -1,

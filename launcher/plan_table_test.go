@@ -144,7 +144,7 @@ func TestCriticalWriteGrants(t *testing.T) {
 
 // What the kernel lacks can be accepted as open; what was written wrongly cannot.
 func TestMistakesCannotBeAccepted(t *testing.T) {
-	all := "[sandbox]\ndegraded = [\"files\", \"env\", \"seccomp\", \"capabilities\"]\n"
+	all := "[sandbox]\ndegraded = [\"files\", \"env\", \"seccomp\", \"capabilities\", \"hosts\", \"unix\", \"network\"]\n"
 	for name, c := range map[string]struct {
 		text string
 		host host
@@ -161,7 +161,10 @@ func TestMistakesCannotBeAccepted(t *testing.T) {
 		"an identity without root": {"", host{abi: 7, uid: 1000, change: func(f *Facts) {
 			f.Identity = &IdentityFact{UID: 7, GID: 7, User: "x"}
 		}}, "capabilities"},
-		"no landlock at all": {"", host{uid: 1000, change: func(f *Facts) { f.LandlockErr = errNotLooked }}, "files"},
+		"a host by name":             {"[network]\nmode = \"proxy\"\nallow_hosts = [\"a.example:443\"]\n", host{abi: 7, uid: 1000}, "hosts"},
+		"a published port":           {"[network]\npublish = [80]\n", host{abi: 7, uid: 1000}, "hosts"},
+		"a socket that is not there": {"[network]\nunix = [\"/run/x.sock\"]\n", host{abi: 7, uid: 1000, absent: []string{"/run/x.sock"}}, "unix"},
+		"no landlock at all":         {"", host{uid: 1000, change: func(f *Facts) { f.LandlockErr = errNotLooked }}, "files"},
 	} {
 		p := planOf(t, c.host, c.text+all)
 		if p.Refusal == nil || p.Refusal.Clause != c.want || p.Refusal.Status != StatusRefused {

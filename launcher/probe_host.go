@@ -1,13 +1,15 @@
 package launcher
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/broker"
+	"brainbox/internal/spawn"
 	"brainbox/landlock"
 )
 
@@ -23,7 +25,8 @@ type ProbeAnswer struct {
 // ProbeHost tries the mechanisms that brainbox can use. Nothing is guessed from version
 // numbers, and nothing stays behind.
 func ProbeHost() []ProbeAnswer {
-	return []ProbeAnswer{probeLandlock(), probeSeccomp(), probeUserNamespace(), probeCgroup(), probePidfd()}
+	list := []ProbeAnswer{probeLandlock(), probeSeccomp(), probeNamespaces(), probeCgroup(), probePidfd()}
+	return append(list, probeBroker(broker.Offered(false))...)
 }
 
 func probeLandlock() ProbeAnswer {
@@ -59,25 +62,23 @@ func probeSeccomp() ProbeAnswer {
 	return a
 }
 
-// probeUserNamespace tries one in a child that does nothing else.
-func probeUserNamespace() ProbeAnswer {
-	a := ProbeAnswer{Name: "user namespaces"}
-	proc, err := os.StartProcess("/proc/self/exe", []string{"brainbox", "version"}, &os.ProcAttr{
-		Files: []*os.File{nil, nil, nil},
-		Sys:   &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER},
-	})
+// probeNamespaces makes them as a start does, with a network of their own, and ends them.
+func probeNamespaces() ProbeAnswer {
+	a := ProbeAnswer{Name: "namespaces"}
+	o := insideLook{f: &Facts{Place: &Place{EUID: os.Geteuid()}}, in: &InsideFact{}}
+	o.ids()
+	err := spawn.Try(&spawn.Namespaces{Net: true, UIDMap: spawnMap(o.in.UIDs), GIDMap: spawnMap(o.in.GIDs)})
 	if err == nil {
-		_, err = proc.Wait()
-		a.Available, a.Detail = err == nil, "can be made"
+		a.Available, a.Detail = true, "user, mount, pid, ipc, uts, cgroup and network, with a /proc of their own"
 		return a
 	}
-	a.Detail, a.Layer, a.Route = errText(err), "kernel or a filter around us", "isolation landlock works without"
-	if strings.TrimSpace(readSmall("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")) == "1" {
-		a.Layer, a.Route = "AppArmor", "install contrib/apparmor/brainbox"
+	try := attempt(err)
+	if try == nil {
+		try = &Attempt{Step: spawn.StepPrepare, Errno: errnoIn(err)}
 	}
-	if strings.TrimSpace(readSmall("/proc/sys/user/max_user_namespaces")) == "0" {
-		a.Layer, a.Route = "administrator", "sysctl user.max_user_namespaces"
-	}
+	a.Detail = try.String()
+	a.Layer = firstOf(try.Layer, "not a refusal: something is wrong with this step")
+	a.Route = firstOf(try.Route, "isolation landlock works without")
 	return a
 }
 
@@ -102,4 +103,34 @@ func probePidfd() ProbeAnswer {
 	}
 	unix.Close(fd)
 	return ProbeAnswer{Name: "pidfd", Available: true, Detail: "pidfd_open"}
+}
+
+// probeBroker answers for each part of what connects to listed Unix sockets in isolation
+// landlock.
+func probeBroker(o broker.Offer) []ProbeAnswer {
+	var list []ProbeAnswer
+	for _, part := range [...]struct {
+		name, detail string
+		err          error
+		only         broker.Offer
+	}{
+		{"notification", "seccomp listener, WAIT_KILLABLE_RECV", o.Notify, broker.Offer{Notify: o.Notify}},
+		{"pidfd_getfd", "takes a program's socket", o.GetFD, broker.Offer{GetFD: o.GetFD}},
+		{"process_vm_readv", "reads a program's address", o.Memory, broker.Offer{Memory: o.Memory}},
+		{"ptrace access", "to programs of the same user", o.Trace, broker.Offer{Trace: o.Trace}},
+	} {
+		a := ProbeAnswer{Name: part.name, Available: part.err == nil, Detail: part.detail}
+		if part.err != nil {
+			a.Detail, a.Layer = errText(part.err), "a filter around us"
+			_, a.Route = brokerNeeds(&part.only)
+			switch {
+			case errors.Is(part.err, unix.EINVAL), errors.Is(part.err, unix.ENOSYS):
+				a.Layer = "kernel or a filter around us"
+			case part.name == "ptrace access":
+				a.Layer = "administrator"
+			}
+		}
+		list = append(list, a)
+	}
+	return list
 }

@@ -22,11 +22,40 @@ func (o *insideLook) led(repo *RepoFact, top, dir, common string) {
 	}
 	for _, h := range hooks {
 		path := o.expand(top, h)
-		if path == "" || seen[path] || policy.Below(top, path) {
-			continue // the working tree itself cannot be protected as a whole
+		if path == "" || seen[path] {
+			continue
 		}
 		seen[path] = true
-		o.protected(o.parents.of(path), &repo.Entry)
+		path = o.parents.of(path)
+		if dir := resolvedPrefix(path); policy.Below(top, dir) {
+			o.hooksAround(path, dir, &repo.Entry)
+			continue
+		}
+		o.protected(path, &repo.Entry)
+	}
+}
+
+// hooksAround keeps the hooks of a folder that holds the working tree, or is it: as a whole
+// it cannot be protected, so each name is that git would run.
+func (o *insideLook) hooksAround(path, dir string, g *policy.Grant) {
+	if path != dir && o.writable(path) {
+		n := lookAt(path)
+		n.Entry, n.Guard = *g, GuardName
+		o.in.Names = append(o.in.Names, n)
+	}
+	for _, hook := range hookNames() {
+		o.protected(filepath.Join(dir, hook), g)
+	}
+}
+
+// hookNames are the hooks that git runs (githooks(5), git 2.52).
+func hookNames() []string {
+	return []string{
+		"applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist", "p4-pre-submit",
+		"p4-prepare-changelist", "post-applypatch", "post-checkout", "post-commit", "post-index-change", "post-merge",
+		"post-receive", "post-rewrite", "post-update", "pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit",
+		"pre-push", "pre-rebase", "pre-receive", "prepare-commit-msg", "proc-receive", "push-to-checkout",
+		"reference-transaction", "sendemail-validate", "update",
 	}
 }
 

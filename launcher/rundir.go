@@ -15,9 +15,10 @@ import (
 // tell a living run from a dead one.
 type runDir struct {
 	path      string
-	fd        int // the folder, locked
-	home, tmp int // 0: not made
-	gitConfig int // 0: not made
+	fd        int  // the folder, locked
+	home, tmp int  // 0: not made
+	gitConfig int  // 0: not made
+	alone     bool // no other run has a folder beside this one
 }
 
 // newRunName returns a name for a run that no other has.
@@ -41,7 +42,7 @@ func makeRunDir(path string, withHome bool, id *IdentityFact) (*runDir, error) {
 	if err := unix.Mkdirat(base, name, 0o700); err != nil {
 		return nil, &fs.PathError{Op: "mkdirat", Path: path, Err: err}
 	}
-	r := &runDir{path: path}
+	r := &runDir{path: path, alone: oneFolder(base)}
 	if r.fd, err = openFolder(base, name, path); err != nil {
 		_ = unix.Unlinkat(base, name, unix.AT_REMOVEDIR)
 		return nil, err
@@ -55,6 +56,14 @@ func makeRunDir(path string, withHome bool, id *IdentityFact) (*runDir, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// oneFolder reports whether the folder that was just made is the only one in base: its ".."
+// is the third link to base then (inode(7)). A file system that does not count so has
+// another number, and always the same.
+func oneFolder(base int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(base, &st) == nil && st.Nlink == 3
 }
 
 func (r *runDir) fill(withHome bool, id *IdentityFact) (err error) {

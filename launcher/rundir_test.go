@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -93,6 +94,25 @@ func age(t *testing.T, dir string) {
 	old := time.Now().Add(-2 * staleAfter * time.Second)
 	if err := os.Chtimes(dir, old, old); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A run that is not alone sweeps; so does one on a file system that counts no folders.
+func TestRunDirKnowsWhetherItIsAlone(t *testing.T) {
+	base := resolved(t.TempDir()) + "/brainbox"
+	for i, want := range []bool{true, false} {
+		r, err := makeRunDir(fmt.Sprintf("%s/run%d", base, i), true, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.remove()
+		var st unix.Stat_t
+		if err := unix.Stat(base, &st); err != nil {
+			t.Fatal(err)
+		}
+		if counts := int(st.Nlink) == 3+i; r.alone != (want && counts) {
+			t.Errorf("run %d: alone %v (links are counted: %v)", i, r.alone, counts)
+		}
 	}
 }
 

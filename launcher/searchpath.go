@@ -1,6 +1,8 @@
 package launcher
 
 import (
+	"path/filepath"
+
 	"brainbox/envfilter"
 	"brainbox/policy"
 )
@@ -12,7 +14,7 @@ func searchPath(caller string, f *Facts) string {
 	return envfilter.Path(caller, func(dir string) bool {
 		p := openPath(dir)
 		defer p.close()
-		return p.Err == nil && p.Dir && f.execOnly(p.Target)
+		return p.Err == nil && p.Dir && (f.execOnly(p.Target) || f.holdsBridge(p.Target))
 	})
 }
 
@@ -29,4 +31,23 @@ func (f *Facts) execOnly(target string) bool {
 		exec = exec || w.Right.Execs()
 	}
 	return exec
+}
+
+// holdsBridge reports whether a folder is where the program finds brainbox itself, to call
+// the host with: then that file is granted, and nothing else there.
+func (f *Facts) holdsBridge(target string) bool {
+	if f.Bridge == nil {
+		return false
+	}
+	for i, w := range f.Wants {
+		if f.Paths[i].Err == nil && w.Right.Writes() && policy.Below(target, f.Paths[i].Target) {
+			return false
+		}
+	}
+	for _, program := range ownPrograms("brainbox") {
+		if filepath.Dir(program) == target {
+			return true
+		}
+	}
+	return false
 }

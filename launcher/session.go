@@ -2,29 +2,43 @@ package launcher
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
-	"unsafe"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/spawn"
 	"brainbox/internal/supervise"
-	"brainbox/landlock"
-	"brainbox/seccomp"
 )
+
+// Pass hands descriptor From of the caller to the program as number To (≥ 3).
+type Pass = spawn.Pass
 
 // Options is what belongs to one run and not to the policy.
 type Options struct {
-	Stdio    [3]int       // the program's descriptors 0, 1, 2; all zero means 0, 1, 2
-	Pass     []spawn.Pass // further descriptors
-	Sanitize bool         // escape control characters in the program's output
-	Started  func(pid int)
+	Stdio    [3]int                 // the program's descriptors 0, 1, 2; all zero means 0, 1, 2
+	Pass     []Pass                 // further descriptors
+	Sanitize bool                   // escape control characters in the program's output
+	Started  func(p *Plan, pid int) // what was started by which plan; see Result
+
+	// Hold, if set, is the end of a socket pair by which whoever asks on the program's
+	// terminal has it held (package hold). It is closed when the run is over.
+	Hold *os.File
 }
 
 // Result is how a run ended, and what it left behind.
 type Result struct {
 	supervise.Result
 	After *Aftermath
+
+	// OOMByLimit says of OOM that the run's own memory.max was reached. Else it was the
+	// machine's memory, or that of a group above.
+	OOMByLimit bool
+
+	// Plan is the one that was carried out. It is another than the one that was given only
+	// where that one's namespaces were not tried before (Facts.Untried) and are not offered.
+	Plan *Plan
 }
 
 // session is one run between its preparation and its end.
@@ -36,63 +50,121 @@ type session struct {
 	ruleset int
 	home    int // the private home; the run's own or a kept one
 	null    []int
+	bridge  *bridge       // nil: there is none
+	network *network      // nil: nobody serves it
+	swept   chan struct{} // closed at the end of a sweep; nil: there is none
 }
 
-// started does what need not be done before the program runs. The end of the run does not
-// wait for it either: what is left half removed is still dead to the next start.
+// started does what need not be done before the program runs. Where no other run has a
+// folder there is nothing to do, and no thread to start for it.
 func (s *session) started() {
+	if s.dir == nil || s.dir.alone {
+		return
+	}
 	dir, groups := filepath.Dir(s.dir.path), s.facts.Cgroup.Dir
-	go sweep(dir, groups)
+	s.swept = make(chan struct{})
+	go func() {
+		defer close(s.swept)
+		sweep(dir, groups)
+	}()
+}
+
+// sweepWait is how long the end of a run waits for the sweep, which a short program may
+// leave no time for. What is left half removed is still dead to the next start.
+const sweepWait = 100 * time.Millisecond
+
+func (s *session) waitSwept() {
+	if s.swept == nil {
+		return
+	}
+	select {
+	case <-s.swept:
+	case <-time.After(sweepWait):
+	}
 }
 
 // Run carries the plan out: it makes the private folders, starts the program, waits for
 // the end of its whole tree, takes away what the program may not leave behind, and removes
 // what it made itself. Facts are those of the plan.
 //
-// A *Refusal or *spawn.Error means that the program never ran and nothing is left.
+// An error means that the program never ran and nothing is left. Where the namespaces of
+// isolation auto were not tried before and are not offered, the facts keep that, and the plan
+// of the same facts without is carried out instead.
 func (p *Plan) Run(f *Facts, o Options) (*Result, error) {
 	if p.Refusal != nil {
 		return nil, p.Refusal
 	}
+	res, err := p.run(f, o)
+	if next := p.without(f, err); next != nil {
+		return next.Run(f, o)
+	}
+	if err != nil {
+		return nil, p.startError(err)
+	}
+	return res, nil
+}
+
+// without is the plan for isolation landlock where a start in namespaces that nobody
+// insisted on was the first attempt here and showed that they are not offered; else nil.
+func (p *Plan) without(f *Facts, err error) *Plan {
+	if err == nil || p.Isolation != "namespaces" || p.Asked != "auto" || !f.Untried {
+		return nil
+	}
+	a := attempt(err)
+	if a == nil || !a.NotOffered() {
+		return nil
+	}
+	f.Untried, f.Refused = false, a
+	return NewPlan(p.policy, f)
+}
+
+func (p *Plan) run(f *Facts, o Options) (*Result, error) {
 	s := &session{plan: p, facts: f}
 	defer s.close()
 	job, err := s.prepare(o)
 	if err != nil {
 		return nil, err
 	}
-	started := o.Started
-	if started == nil {
-		started = func(int) {}
-	}
-	res, err := supervise.Run(job, func(pid int) {
-		started(pid)
+	var out *Result
+	job.Ended = func(res *supervise.Result) { out = s.ended(res) } // a second ^C does not end it
+	_, err = supervise.Run(job, func(pid int) {
+		if o.Started != nil {
+			o.Started(p, pid)
+		}
 		s.started()
 	})
 	if err != nil {
-		return nil, p.startError(err)
+		return nil, err
 	}
-	return s.ended(res), nil
+	return out, nil
 }
 
 // ended looks at what the run left when its whole tree has ended.
 func (s *session) ended(res *supervise.Result) *Result {
+	byLimit := false
 	if s.cgroup != nil {
-		res.OOM = s.cgroup.oomKilled()
+		res.OOM, byLimit = s.cgroup.oomKilled()
 	}
-	return &Result{Result: *res, After: s.plan.After(s.facts)}
+	return &Result{Result: *res, OOMByLimit: byLimit, After: s.plan.After(s.facts), Plan: s.plan}
 }
 
 // startError turns a failed step into the status that a shell would give.
 func (p *Plan) startError(err error) error {
+	var refused *Refusal // of the hook that the start calls
+	if errors.As(err, &refused) {
+		return refused
+	}
 	var e *spawn.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	if p.Isolation == "namespaces" && e.NotOffered() {
-		_, r := FallBack(p, Attempt{Step: e.Step, Errno: e.Errno})
-		return r
+		return p.notOffered(attempt(err))
 	}
 	r := &Refusal{Status: StatusRefused, Message: "start: " + e.Error()}
+	if e.Step >= spawn.StepNamespaces {
+		r.Hint = p.hintWithout()
+	}
 	if e.Step == spawn.StepExec {
 		errno := e.Errno
 		if errno == unix.ENOENT && p.notShown() {
@@ -107,20 +179,31 @@ func (p *Plan) startError(err error) error {
 	return r
 }
 
+// notOffered refuses a start whose plan is known and holds no longer: insisted on, or tried
+// before with another answer.
+func (p *Plan) notOffered(a *Attempt) *Refusal {
+	insisted := *p
+	insisted.Asked = "namespaces"
+	_, r := FallBack(&insisted, *a)
+	return r
+}
+
 // prepare makes everything that the start needs.
 func (s *session) prepare(o Options) (*supervise.Job, error) {
 	if o.Stdio == [3]int{} {
 		o.Stdio = [3]int{0, 1, 2}
 	}
-	err := checkStdio(o.Stdio)
+	err := s.plan.checkHanded(s.facts, o.Stdio, o.Pass)
 	if err != nil {
 		return nil, err
 	}
-	o.Stdio, s.null = keepNull(o.Stdio)
-	if s.dir, err = makeRunDir(s.facts.RunDir, s.facts.Home.Kind == "run", s.plan.Identity); err != nil {
+	if err := s.serveNetwork(); err != nil {
 		return nil, err
 	}
-	if err := s.makeHome(); err != nil {
+	if s.plan.Isolation != "namespaces" { // there it is opened inside
+		o.Stdio, s.null = keepNull(o.Stdio)
+	}
+	if err := s.makeFolders(); err != nil {
 		return nil, err
 	}
 	if s.ruleset, err = s.buildRuleset(); err != nil {
@@ -131,9 +214,12 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 		return nil, err
 	}
 	if s.plan.UseCgroup {
-		if s.cgroup, err = makeCgroup(s.facts.Cgroup.Dir, s.dir.path, s.plan.Cgroup); err != nil {
+		if s.cgroup, err = makeCgroup(s.facts.Cgroup, s.dir.path, s.plan.Cgroup); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.openBridge(&o); err != nil {
+		return nil, err
 	}
 	job := &supervise.Job{
 		Spawn: s.request(o, filter), Terminal: s.plan.Terminal, Timeout: s.plan.Timeout, KillAfter: s.plan.KillAfter,
@@ -142,78 +228,35 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 	if s.cgroup != nil {
 		job.Spawn.Cgroup = s.cgroup.fd
 	}
+	job.Broker, job.Hold = s.broker(), o.Hold
 	return job, nil
 }
 
-// request is the start itself.
-func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
-	p := s.plan
-	r := spawn.Request{
-		Path: p.File, Argv: p.Command, Env: p.Env, Ruleset: s.ruleset, Filter: sockFilter(filter), Unconfined: p.NoFilter,
-		Stdio: o.Stdio, Pass: o.Pass, Dir: s.facts.Cwd.fd, Umask: p.Umask, Session: !p.Terminal, Bounding: p.Bounding,
-		DieWithParent: true, Probes: p.probes(s.dir.path+"/canary", filter), Namespaces: s.namespaces(),
-	}
-	switch {
-	case p.Cwd != "/":
-	case r.Namespaces != nil:
-		r.Dir = 0 // the program's own root is another folder
-	case s.facts.Cwd.Target != "/":
-		r.Dir = s.rootDir()
-	}
-	for _, l := range p.Limits {
-		r.Limits = append(r.Limits, spawn.Limit(l))
-	}
-	if id := p.Identity; id != nil {
-		r.Identity = &spawn.Identity{UID: id.UID, GID: id.GID, Groups: id.Groups}
-	}
-	return r
-}
-
-// rootDir replaces the working directory by /.
-func (s *session) rootDir() int {
-	s.facts.Cwd.close()
-	s.facts.Cwd = openPath("/")
-	return s.facts.Cwd.fd
-}
-
-// sockFilter shows a program as the kernel's own type; both have one layout.
-func sockFilter(p seccomp.Program) []unix.SockFilter {
-	if len(p) == 0 {
+// makeFolders makes the run's private folders. A worker has none; with a cgroup it has one
+// all the same, whose lock says that the run lives.
+func (s *session) makeFolders() (err error) {
+	bare := s.plan.HomeKind == homeScratch
+	if bare && !s.plan.UseCgroup {
 		return nil
 	}
-	return unsafe.Slice((*unix.SockFilter)(unsafe.Pointer(&p[0])), len(p))
+	if s.dir, err = makeRunDir(s.facts.RunDir, s.facts.Home.Kind == "run", s.plan.Identity); err != nil || bare {
+		return err
+	}
+	return s.makeHome()
 }
 
-// FilterProgram is the filter that the plan decided for.
-func (p *Plan) FilterProgram() (seccomp.Program, error) {
-	if p.NoFilter {
-		return nil, nil
+// canary is what the self-test must not be able to make.
+func (s *session) canary() string {
+	if s.dir == nil {
+		return "/canary"
 	}
-	if len(p.Filter) > 0 {
-		return p.Filter, nil
-	}
-	return seccomp.Default(p.Seccomp)
-}
-
-// buildRuleset makes the ruleset from the held descriptors; it changes no thread.
-func (s *session) buildRuleset() (int, error) {
-	spec := s.plan.Landlock
-	spec.Rules = make([]landlock.Rule, 0, len(s.plan.Rules)+3)
-	for _, r := range s.plan.Rules {
-		p := &s.facts.Paths[r.Path]
-		spec.Rules = append(spec.Rules, landlock.Rule{FD: p.fd, Dir: p.Dir, Right: r.Right, Device: r.Device, Unix: r.Unix})
-	}
-	spec.Rules = append(spec.Rules,
-		landlock.Rule{FD: s.home, Dir: true, Right: landlock.WriteExec},
-		landlock.Rule{FD: s.dir.tmp, Dir: true, Right: landlock.WriteExec})
-	if s.dir.gitConfig > 0 {
-		spec.Rules = append(spec.Rules, landlock.Rule{FD: s.dir.gitConfig, Right: landlock.Read})
-	}
-	return landlock.Build(spec, s.facts.Landlock)
+	return s.dir.path + "/canary"
 }
 
 // close gives everything back, whatever was made.
 func (s *session) close() {
+	s.network.close()
+	s.bridge.close()
 	for _, fd := range s.null {
 		unix.Close(fd)
 	}
@@ -229,4 +272,5 @@ func (s *session) close() {
 		}
 		s.dir.remove()
 	}
+	s.waitSwept()
 }

@@ -9,16 +9,18 @@ import (
 
 // namespaces is the start in namespaces, or nil: the plan's file system with the
 // descriptors that are held now, in the terms of package spawn.
-func (s *session) namespaces() *spawn.Namespaces {
+func (s *session) namespaces(stdio [3]int) *spawn.Namespaces {
 	p := s.plan
 	if p.Isolation != "namespaces" {
 		return nil
 	}
 	n := &spawn.Namespaces{Net: p.OwnNetwork, Loopback: p.OwnNetwork, Mounts: make([]spawn.Mount, 0, len(p.Mounts))}
+	n.Network = s.joined()
 	if p.Cwd != "/" {
 		n.Dir = p.Cwd
 	}
 	n.UIDMap, n.GIDMap = spawnMap(s.facts.Inside.UIDs), spawnMap(s.facts.Inside.GIDs)
+	n.Reopen = s.reopened(stdio)
 	for i := range p.Mounts {
 		m := &p.Mounts[i]
 		if m.Kind == MountGrant && s.ruleset <= 0 {
@@ -27,6 +29,19 @@ func (s *session) namespaces() *spawn.Namespaces {
 		n.Mounts = append(n.Mounts, s.mount(m))
 	}
 	return n
+}
+
+// reopened says which standard descriptors are devices that the program has of its own, and
+// as whose owner it could else change the host's.
+func (s *session) reopened(stdio [3]int) (list [3]spawn.Reopen) {
+	for i, fd := range stdio {
+		h := handed(fd)
+		how, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if path := s.facts.deviceInside(&h); err == nil && path != "" && s.facts.owns(&h) {
+			list[i] = spawn.Reopen{Path: path, Flags: how & keptFlags}
+		}
+	}
+	return list
 }
 
 // spawnKind has no answer for a kind that package spawn does not know: that one is refused
@@ -77,6 +92,8 @@ func (s *session) heldFD(h Held) int {
 		return s.dir.tmp
 	case HeldGitConfig:
 		return s.dir.gitConfig
+	case HeldBridge:
+		return s.bridge.agent
 	case HeldNone, HeldPath, HeldName, HeldFolder, HeldSocket, HeldUnix, HeldSpread:
 	}
 	return s.facts.held(h)
@@ -86,6 +103,9 @@ func (s *session) heldFD(h Held) int {
 func (m *Mount) access(abi int) uint64 {
 	if m.List {
 		return unix.LANDLOCK_ACCESS_FS_READ_DIR
+	}
+	if m.Unix {
+		return landlock.ConnectUnix
 	}
 	bits := landlock.Access(m.Right, !m.File, abi)
 	if m.Device && abi >= landlock.IoctlDev.ABI() {

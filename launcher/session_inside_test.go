@@ -176,14 +176,16 @@ func TestRefusalOfNamespacesThatAreNotOffered(t *testing.T) {
 		errno syscall.Errno
 		want  string
 	}{
-		{spawn.StepNamespaces, unix.EPERM, "not offered here (namespaces: EPERM)"},
-		{spawn.StepMaps, unix.EPERM, "not offered here (id maps: EPERM)"},
-		{spawn.StepPrivate, unix.EACCES, "not offered here (private mounts: EACCES)"},
+		{spawn.StepNamespaces, unix.EPERM, "not offered here (namespaces: EPERM, by the kernel or a security module)"},
+		{spawn.StepMaps, unix.EPERM, "not offered here (id maps: EPERM, by the user namespace around"},
+		{spawn.StepPrivate, unix.EACCES, "not offered here (private mounts: EACCES, by "},
+		{spawn.StepProc, unix.EPERM, "not offered here (own /proc: EPERM, by an outer container"},
 		{spawn.StepMount, unix.EPERM, "start: mount: mount_setattr"},
 	} {
 		err := p.startError(&spawn.Error{Step: c.step, Call: "mount_setattr", Errno: c.errno})
 		var r *Refusal
-		if !errors.As(err, &r) || r.Status != StatusRefused || !strings.Contains(r.Message, c.want) {
+		if !errors.As(err, &r) || r.Status != StatusRefused || !strings.Contains(r.Message, c.want) ||
+			!strings.Contains(r.Hint, "--isolation landlock needs no") {
 			t.Errorf("%v: %+v, want %q", c.step, r, c.want)
 		}
 	}

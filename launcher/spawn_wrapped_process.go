@@ -107,7 +107,11 @@ func (p *WrappedProcess) Close() error {
 	select {
 	case <-p.exited:
 	default:
-		return ErrStillRunning
+		peek, err := killPeek(p.conn, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
+		if err != nil || !peek.exited && !peek.gone {
+			return ErrStillRunning
+		}
+		<-p.exited // a teardown may know before watch does
 	}
 	p.closed = true
 	peek, err := killPeek(p.conn, unix.WEXITED|unix.WNOHANG)

@@ -23,6 +23,9 @@ func keepNull(fds [3]int) (out [3]int, opened []int) {
 	return out, opened
 }
 
+// keptFlags are those of a descriptor that one in its place has too.
+const keptFlags = unix.O_ACCMODE | unix.O_APPEND | unix.O_NONBLOCK
+
 // throughReadOnly opens what fd shows once more, through a read-only mount that is nowhere
 // in the file system.
 func throughReadOnly(fd int) (int, error) {
@@ -39,6 +42,5 @@ func throughReadOnly(fd int) (int, error) {
 	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &attr); err != nil {
 		return -1, err
 	}
-	const kept = unix.O_ACCMODE | unix.O_APPEND | unix.O_NONBLOCK
-	return unix.Open("/proc/self/fd/"+itoa(tree), how&kept|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	return unix.Open("/proc/self/fd/"+itoa(tree), how&keptFlags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 }

@@ -28,9 +28,11 @@ func wants(p *policy.Policy, pl *Place) []Want {
 	for _, dev := range [...]string{"random", "urandom"} {
 		list = append(list, always("/dev/"+dev, policy.RightWrite, false, ""))
 	}
-	list = append(list, always("/dev/tty", policy.RightWrite, true, ""))
-	if tty := ownTerminal(); tty != "" {
-		list = append(list, always(tty, policy.RightWrite, true, ""))
+	if p.Bare == nil { // a worker has no terminal
+		list = append(list, always("/dev/tty", policy.RightWrite, true, ""))
+		if tty := ownTerminal(); tty != "" {
+			list = append(list, always(tty, policy.RightWrite, true, ""))
+		}
 	}
 	list = append(list, always("/proc", policy.RightRead, false, ""))
 	if mayBeOpen(p, "shared_memory") {
@@ -44,10 +46,10 @@ func wants(p *policy.Policy, pl *Place) []Want {
 	}
 	list = append(list, projectPolicies(p, pl)...)
 	for _, dir := range worktreeDirs(pl.Git) {
-		// Only where the checkout itself may be written: its git data then must be, too.
-		if src := writeGrantOver(p, pl.Git); src >= 0 {
+		// As the checkout itself: where that may be written its git data must be, too.
+		if src, right := grantOver(p, pl.Git); right != policy.RightNone {
 			list = append(list, Want{GitDir: true, Grant: policy.Grant{
-				Path: policy.Path{Text: dir, Abs: dir, Skip: true, Source: src}, Right: policy.RightWrite,
+				Path: policy.Path{Text: dir, Abs: dir, Skip: true, Source: src}, Right: right,
 			}})
 		}
 	}
@@ -84,6 +86,20 @@ const sharedMemory = "/dev/shm"
 func mayBeOpen(p *policy.Policy, clause string) bool {
 	is := func(i policy.Item[string]) bool { return i.V == clause }
 	return slices.ContainsFunc(p.Optional, is) || slices.ContainsFunc(p.Sandbox.Degraded, is)
+}
+
+// grantOver returns the source of the widest grant that holds dir, and whether it lets it be
+// read or written; none is RightNone.
+func grantOver(p *policy.Policy, dir string) (source int, right policy.Right) {
+	if src := writeGrantOver(p, dir); src >= 0 {
+		return src, policy.RightWrite
+	}
+	for _, g := range p.Grants {
+		if g.Right.Grants() && policy.Below(dir, g.Abs) {
+			return g.Source, policy.RightRead
+		}
+	}
+	return -1, policy.RightNone
 }
 
 // writeGrantOver returns the source of a write grant that holds dir, or -1.
@@ -145,6 +161,30 @@ func critical(p *policy.Policy, pl *Place, exec bool) []Critical {
 	for _, name := range p.Files {
 		if abs, err := filepath.Abs(name); err == nil {
 			add(abs, "a policy file in use")
+		}
+	}
+	if e := p.Bridge.Envelope; e != nil { // it names what the host runs
+		add(e.Abs, "the bridge envelope in use")
+	}
+	return list
+}
+
+// ownPrograms lists where programs of brainbox may be, by the rule of openSibling: beside
+// the running one, and in ../libexec/brainbox.
+func ownPrograms(names ...string) []string {
+	exe, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, name := range names {
+		beside := filepath.Dir(exe) + "/" + name
+		if name == "brainbox" {
+			beside = exe // whatever it is called
+		}
+		list = append(list, beside)
+		if name != "brainbox" {
+			list = append(list, filepath.Join(filepath.Dir(exe), "../libexec/brainbox", name))
 		}
 	}
 	return list

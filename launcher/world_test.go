@@ -84,7 +84,7 @@ func lead(kinds map[string]NameKind, links map[string]string, path string) (met 
 func (w *world) facts(p *policy.Policy) *Facts {
 	f := w.host.facts(p)
 	kinds, links := w.kinds()
-	in := &InsideFact{Resolv: []byte("nameserver 192.0.2.1\n"), Group: "u", Keys: true}
+	in := &InsideFact{Resolv: []byte("nameserver 192.0.2.1\n"), Node: "room", Group: "u", Hide: []string{"keys", "key-users"}}
 	f.Inside = in
 	seen := map[string]bool{}
 	look := func(abs string) PathFact {

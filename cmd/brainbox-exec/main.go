@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,12 @@ import (
 	"brainbox/policy"
 )
 
-func main() { os.Exit(run(os.Args)) }
+func main() {
+	// There is one goroutine. With a processor free the runtime wakes threads to look for
+	// another, which is a tenth of a start. The program does not inherit it.
+	runtime.GOMAXPROCS(1)
+	os.Exit(run(os.Args))
+}
 
 // run returns only if nothing was started. Every refusal is 126, a program that does
 // not exist 127 (docs/interfaces.md).

@@ -21,7 +21,11 @@ func checkAction(status *int) cli.ActionFunc {
 		if c.Bool("exec") {
 			facts, p, err = launcher.ExecPlan(os.Environ(), c.Args().Slice())
 		} else {
-			_, facts, p, err = plan(c, c.Args().Slice())
+			var all *planned
+			if all, err = plan(c, launcher.Request{Command: c.Args().Slice()}); err == nil {
+				facts, p = all.facts, all.plan
+				defer all.bridge.close()
+			}
 		}
 		if err != nil {
 			return asRefused(err)
@@ -62,6 +66,9 @@ func printPlan(c *cli.Context, p *launcher.Plan) {
 		start = "would be refused"
 	}
 	printf(w, "isolation %s: %s\n", p.Isolation, start)
+	if line := fallback(p); line != "" {
+		printf(w, "asked     %s: %s\n", p.Asked, oneLine(line))
+	}
 	if len(p.Command) > 0 {
 		printf(w, "command   %s (%s)\n", quote(p.Command[0]), oneLine(p.File))
 	}
@@ -100,6 +107,24 @@ func printPlan(c *cli.Context, p *launcher.Plan) {
 			printf(w, "hint: %s\n", oneLine(r.Hint))
 		}
 	}
+}
+
+// fallback says which attempt at namespaces came to nothing, and what would help; "" if
+// there was none.
+func fallback(p *launcher.Plan) string {
+	a := p.Fallback
+	if a == nil {
+		return ""
+	}
+	line := "namespaces are not offered here (" + a.String()
+	if a.Layer != "" {
+		line += ", by " + a.Layer
+	}
+	line += ")"
+	if a.Route != "" {
+		line += "; " + a.Route
+	}
+	return line
 }
 
 // alike counts the entries at the head of a list that differ in nothing but their value.

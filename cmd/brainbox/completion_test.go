@@ -87,6 +87,8 @@ func TestCompletionOffersValues(t *testing.T) {
 		"an operation":              {[]string{"brainbox", "why", "sys"}, []string{"syscall"}},
 		"the end of the flags":      {[]string{"brainbox", "run", ""}, []string{"--"}},
 		"flags are not the program": {[]string{"brainbox", "run", "--", "--isola"}, nil},
+		"a file to have removed":    {[]string{"brainbox", "rm", "completion_t"}, []string{"completion_test.go"}},
+		"a hash is not completed":   {[]string{"brainbox", "write", "--base", ""}, nil},
 		"a signal":                  {[]string{"brainbox-kill", "7", "K"}, []string{"KILL"}},
 	} {
 		t.Run(name, func(t *testing.T) {

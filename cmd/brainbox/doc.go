@@ -9,6 +9,6 @@
 //
 // # Limits
 //
-// Isolation landlock only. It is the small command: nothing that it links reads HTTP or
+// It is the small command: nothing that it links reads HTTP or
 // shell, and its start is counted in fractions of a millisecond.
 package main

@@ -40,6 +40,7 @@ type scalarFlag struct{ name, key, value, usage string }
 func scalarFlags() []scalarFlag {
 	return []scalarFlag{
 		{"net", "network.mode", "MODE", "none, ports, proxy or host"},
+		{"resolver", "network.resolver", "ADDR[:PORT]", "with --net proxy: the DNS server that looks names up, not the host's"},
 		{"dns", "network.dns", "MODE", "with --net ports: none, or host (opens UDP)"},
 		{"seccomp", "process.seccomp", "PROFILE", "default, none, or an OCI profile `FILE`"},
 		{"isolation", "sandbox.isolation", "KIND", "auto, landlock or namespaces"},
@@ -53,24 +54,27 @@ func scalarFlags() []scalarFlag {
 		{"nofile", "process.nofile", "N", "open descriptors of each process"},
 		{"fsize", "process.fsize", "SIZE", "size of each file written"},
 		{"output-limit", "process.output_limit", "SIZE", "bytes of output before the run is ended"},
+		{"bridge", "bridge.envelope", "FILE", "let the program call the host's tools of the envelope `FILE`"},
 	}
 }
 
 // policyFlags are those of every verb that needs a plan.
 func policyFlags() []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "policy", Usage: "policy `FILE` (also $BRAINBOX_POLICY)"},
-		&cli.StringFlag{Name: "profile", Usage: "built-in profile `NAME` to start from"},
+		newStringFlag("policy", "policy `FILE` (also $BRAINBOX_POLICY)"),
+		newStringFlag("gate", "what may be called, JSON permissions or TOML with [gate], from `FILE`"),
+		newStringFlag("profile", "built-in profile `NAME` to start from"),
 	}
 	for _, f := range listFlags() {
-		flags = append(flags, &cli.StringSliceFlag{Name: f.name, Usage: f.usage + " `" + f.value + "`"})
+		flags = append(flags, newListFlag(f.name, f.usage+" `"+f.value+"`"))
 	}
 	for _, f := range scalarFlags() {
-		flags = append(flags, &cli.StringFlag{Name: f.name, Usage: f.usage})
+		flags = append(flags, newStringFlag(f.name, f.usage))
 	}
 	return append(flags,
-		&cli.BoolFlag{Name: "git-config", Usage: "let the program change .git/config"},
-		&cli.BoolFlag{Name: "keep-created", Usage: "leave protected files that the program made"},
+		newBoolFlag("git-config", "let the program change .git/config"),
+		newBoolFlag("keep-created", "leave protected files that the program made"),
+		newBoolFlag("ask", "let the program ask for leave, and ask for it on this terminal"),
 	)
 }
 
@@ -79,23 +83,26 @@ func flagsOf(verb string) []cli.Flag {
 	switch verb {
 	case "run":
 		return append(policyFlags(),
-			&cli.StringSliceFlag{Name: "pass-fd", Usage: "hand descriptor `N[:w]` to the program"},
-			&cli.StringFlag{Name: "status-fd", Usage: "write status lines, JSON, to descriptor `N`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan and start nothing (= check)"},
-			&cli.BoolFlag{Name: "sanitize", Usage: "show control characters in the output as text"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing of what stays open"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what stays open"},
+			newListFlag("pass-fd", "hand descriptor `N[:w]` to the program"),
+			newStringFlag("status-fd", "write status lines, JSON, to descriptor `N`"),
+			newBoolFlag("dry-run", "print the plan and start nothing (= check)"),
+			newBoolFlag("sanitize", "show control characters in the output as text"),
+			newBoolFlag("quiet", "say nothing of what stays open", "q"),
+			newBoolFlag("verbose", "say what stays open", "v"),
 		)
 	case "check":
 		return append(policyFlags(),
-			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
-			&cli.BoolFlag{Name: "exec", Usage: "print the plan of brainbox-exec"},
-			&cli.BoolFlag{Name: "tree", Usage: "walk the write grants for hard links, set-id files and sockets"},
+			newBoolFlag("json", "print the plan as JSON"),
+			newBoolFlag("exec", "print the plan of brainbox-exec"),
+			newBoolFlag("tree", "walk the write grants for hard links, set-id files and sockets"),
 		)
 	case "why":
-		return policyFlags()
+		return append(policyFlags(), newBoolFlag("json", "print the answer as JSON"))
 	case "probe":
-		return []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the answers as JSON"}}
+		return []cli.Flag{newBoolFlag("json", "print the answers as JSON")}
 	}
-	return nil
+	if isOperator(verb) {
+		return operatorFlags(verb)
+	}
+	return insideFlags(verb)
 }

@@ -18,12 +18,7 @@ import (
 // TestEveryStepOfTheStartCanFail runs a build whose start fails where BRAINBOX_INJECT
 // says: one line that names step and call, status 125, no process and no folder left.
 func TestEveryStepOfTheStartCanFail(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "brainbox")
-	build := exec.CommandContext(t.Context(), needs.Program(t, "go"), "build", "-tags", "urfave_cli_no_docs brainbox_inject", "-o", bin, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	bin := injectable(t)
 	root := os.Geteuid() == 0
 	for _, step := range spawn.Steps() {
 		if step == spawn.StepIdentity && !root {
@@ -55,6 +50,59 @@ func TestEveryStepOfTheStartCanFail(t *testing.T) {
 	}
 }
 
+// injectable builds a brainbox that listens to BRAINBOX_INJECT.
+func injectable(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "brainbox")
+	build := exec.CommandContext(t.Context(), needs.Program(t, "go"), "build", "-tags", "urfave_cli_no_docs brainbox_inject", "-o", bin, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// esc/LA-10: isolation auto falls back where a step says "not offered here", and nowhere
+// else; what was insisted on is refused.
+func TestAutoFallsBackForWhatIsNotOffered(t *testing.T) {
+	needs.Userns(t)
+	bin := injectable(t)
+	for _, step := range spawn.NamespaceSteps() {
+		if step == spawn.StepCommand || step == spawn.StepHostname || step == spawn.StepNetwork {
+			continue // no call of a list, or none that a run makes
+		}
+		// Every injected errno is ENOSYS: at the maps and at the first mount call, no such
+		// thing; at all others, something is wrong.
+		offered := step != spawn.StepMaps && step != spawn.StepPrivate
+		for _, insisted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", step, insisted), func(t *testing.T) {
+				var flags []string
+				if insisted {
+					flags = []string{"--isolation", "namespaces"}
+				}
+				status, stdout, stderr, left := startInjected(t, bin, step.String(), append(flags, "-v")...)
+				switch {
+				case len(left) > 0:
+					t.Errorf("left behind: %q", left)
+				case offered || insisted:
+					// The reaper's steps come when the command has been executed: it is ended by them.
+					if status != 125 || stdout != "" && step != spawn.StepReaper || strings.Count(stderr, "\n") != 2 || !strings.Contains(stderr, step.String()+": ") ||
+						!strings.Contains(stderr, "--isolation landlock needs no") {
+						t.Errorf("status %d, output %q, errors %q; want a refusal that names %v", status, stdout, stderr, step)
+					}
+				case status != 0 || !strings.HasPrefix(stdout, "RAN") ||
+					!strings.Contains(stderr, "brainbox: namespaces are not offered here ("+step.String()+": ENOSYS, by ") ||
+					!strings.Contains(stderr, "\nbrainbox: isolation landlock, open: "):
+					t.Errorf("status %d, output %q, errors %q; want a run in isolation landlock that says so", status, stdout, stderr)
+				}
+			})
+		}
+	}
+	if status, stdout, stderr, left := startInjected(t, bin, "", "-v"); status != 0 || !strings.HasPrefix(stdout, "RAN") || stderr != "" || len(left) > 0 {
+		t.Errorf("without: status %d, output %q, errors %q, left %q", status, stdout, stderr, left)
+	}
+}
+
 // The build that is shipped does not listen to the variable.
 func TestTheUsualBuildInjectsNothing(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "brainbox") // by its name the test binary is brainbox
@@ -74,7 +122,7 @@ func TestTheUsualBuildInjectsNothing(t *testing.T) {
 
 // startInjected runs a program with every part of a start: a session, limits, probes and,
 // as root, an identity. It returns what is left: processes and folders.
-func startInjected(t *testing.T, bin, step string) (status int, stdout, stderr string, left []string) {
+func startInjected(t *testing.T, bin, step string, flags ...string) (status int, stdout, stderr string, left []string) {
 	t.Helper()
 	top := t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(top), 0o755), os.Chmod(top, 0o755), os.Mkdir(top+"/co", 0o777), os.Mkdir(top+"/tmp", 0o700)); err != nil {
@@ -90,7 +138,11 @@ func startInjected(t *testing.T, bin, step string) (status int, stdout, stderr s
 	if err := os.WriteFile(top+"/p.toml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), bin, "run", "--policy", top+"/p.toml", "--", "/bin/echo", "RAN", top)
+	if len(flags) == 0 {
+		flags = []string{"--isolation", "landlock"}
+	}
+	args := append(append([]string{"run"}, flags...), "--policy", top+"/p.toml", "--", "/bin/echo", "RAN", top)
+	cmd := exec.CommandContext(t.Context(), bin, args...)
 	cmd.Dir = top + "/co"
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + top + "/tmp", "BRAINBOX_INJECT=" + step}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: the program gets a session

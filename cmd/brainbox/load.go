@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
@@ -72,12 +73,36 @@ func resolve(c *cli.Context, place *launcher.Place) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	if layers, err = withGate(c, layers); err != nil {
+		return nil, err
+	}
 	in := policy.Input{Vars: place.Vars(), Read: readPolicy, Inside: launcher.Inside}
 	p, err := policy.Resolve(in, layers...)
 	if err != nil {
 		return nil, err
 	}
 	return narrow(p, in, place)
+}
+
+// withGate puts the file of --gate before the flags.
+func withGate(c *cli.Context, layers []*policy.Layer) ([]*policy.Layer, error) {
+	name := c.String("gate")
+	if name == "" {
+		return layers, nil
+	}
+	text, err := readPolicy(name)
+	if err != nil {
+		return nil, refuse("gate: "+err.Error(), "--gate names permissions as JSON, or TOML with [gate]")
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := policy.ParseGate(abs, text)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Insert(layers, len(layers)-1, gate), nil // the flags are always there, and last
 }
 
 func policyFile(c *cli.Context, place *launcher.Place) (*policy.Layer, error) {
@@ -158,21 +183,54 @@ func narrow(p *policy.Policy, in policy.Input, place *launcher.Place) (*policy.P
 	return p, nil
 }
 
-// plan decides what a command line would do. The caller closes the facts.
-func plan(c *cli.Context, command []string) (*policy.Policy, *launcher.Facts, *launcher.Plan, error) {
+// planned is what a command line would do.
+type planned struct {
+	pol     *policy.Policy
+	facts   *launcher.Facts
+	plan    *launcher.Plan
+	bridge  *bridgeRun  // nil: there is none
+	network *networkRun // nil: nobody serves it
+}
+
+func (p *planned) close() {
+	p.facts.Close()
+	p.bridge.close()
+}
+
+// plan decides what a command line would do. The caller closes it.
+func plan(c *cli.Context, r launcher.Request) (*planned, error) {
 	place, err := launcher.Look(os.Environ())
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	p, err := resolve(c, place)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	f, err := launcher.Observe(p, place, launcher.Request{Command: command})
+	b, asked, err := newBridge(c, p, place)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	return p, f, launcher.NewPlan(p, f), nil
+	if b != nil {
+		// The host is started for one plan: which one it is must be known before.
+		r.Bridge, r.Untried = asked, false
+		asked.Serve = b.serve
+	}
+	n := newNetwork(c, p)
+	r.Proxy = n.asked()
+	f, err := launcher.Observe(p, place, r)
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	all := &planned{p, f, launcher.NewPlan(p, f), b, n}
+	if served := all.plan.Network; served != nil {
+		if _, err := hostRules(served); err != nil {
+			all.close()
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // secretHint says what to write instead of a secret on the command line, "" if none

@@ -9,18 +9,45 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"brainbox/internal/fixture"
+	"brainbox/internal/mutation"
 	"brainbox/internal/remote"
 	"brainbox/internal/version"
 	"brainbox/launcher"
 	"brainbox/policy"
 )
 
-func main() { os.Exit(Main(os.Args, os.Stdout, os.Stderr)) }
+func main() {
+	if isWorker(os.Args) {
+		os.Exit(remote.Bootstrap(version.String()))
+	}
+	if len(os.Args) > 1 && os.Args[1] == fixture.Verb {
+		os.Exit(fixture.Run(os.Args[2:], os.Stdout, os.Stderr))
+	}
+	if verbOf(os.Args) == "run" {
+		oneProcessor()
+	}
+	os.Exit(Main(os.Args, os.Stdout, os.Stderr))
+}
+
+// isWorker reports whether a host starts the bootstrap of a worker. That one writes to no
+// descriptor that it has not looked at, so nothing else may run before it. Another argument
+// is only known to builds for tests.
+func isWorker(args []string) bool {
+	return len(args) > 1 && args[1] == "worker" && (len(args) == 2 || mutation.Built)
+}
 
 // Main is the whole command; tests call it in a process of its own.
 func Main(args []string, stdout, stderr io.Writer) int {
 	status := 0
-	app := newApp(verbOf(args), stdout, stderr, &status)
+	nameLibraryFlags()
+	verb := verbOf(args)
+	app := newApp(verb, stdout, stderr, &status)
+	for _, c := range app.Commands {
+		if c.Name == verb {
+			c.Flags = named(c.Flags, args[2:])
+		}
+	}
 	if err := app.Run(args); err != nil {
 		return report(stderr, err)
 	}
@@ -61,13 +88,15 @@ func commands(verb string, status *int) []*cli.Command {
 		{Name: "check", Usage: "print what each entry becomes; start nothing", ArgsUsage: "[-- COMMAND…]", Action: checkAction(status)},
 		{
 			Name: "why", Usage: "say whether an operation is allowed, and by which entry",
-			ArgsUsage: "read|write|exec|connect|bind|unix|env|syscall TARGET", Action: whyAction(status),
+			ArgsUsage: "read|write|exec|connect|bind|unix|host|env|syscall TARGET | tool NAME ARGUMENTS", Action: whyAction(status),
 		},
 		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
 		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(verb, status), Action: noPolicyVerb},
 		{Name: "spawn", Hidden: true, Action: spawnAction},
 		{Name: "version", Usage: "print the version", Action: versionAction},
 	}
+	list = append(list, operatorCommands(status)...)
+	list = append(list, insideCommands(status)...)
 	for _, c := range list {
 		c.OnUsageError = usageError
 		if c.Name == verb || !isVerb(verb) {
@@ -90,7 +119,7 @@ func isVerb(name string) bool {
 	case "run", "check", "why", "probe", "policy", "spawn", "version":
 		return true
 	}
-	return false
+	return isOperator(name) || isInside(name)
 }
 
 func noVerb(c *cli.Context) error {

@@ -53,7 +53,10 @@ func validateAction(status *int) cli.ActionFunc {
 			return err
 		}
 		for _, name := range c.Args().Slice() {
-			err := validate(name, place)
+			warnings, err := validate(name, place)
+			for _, one := range warnings {
+				printf(c.App.ErrWriter, "brainbox: %s\n", oneLine("warning: "+one.Error()))
+			}
 			if err == nil {
 				printf(c.App.Writer, "%s: valid\n", oneLine(name))
 				continue
@@ -72,17 +75,20 @@ func validateAction(status *int) cli.ActionFunc {
 	}
 }
 
-func validate(name string, place *launcher.Place) error {
+func validate(name string, place *launcher.Place) (warnings policy.Errors, err error) {
 	text, err := readPolicy(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	layer, err := policy.Parse(policy.KindFile, name, text)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = policy.Resolve(policy.Input{Vars: place.Vars(), Read: readPolicy, Inside: launcher.Inside}, layer)
-	return err
+	p, err := policy.Resolve(policy.Input{Vars: place.Vars(), Read: readPolicy, Inside: launcher.Inside}, layer)
+	if err != nil {
+		return nil, err
+	}
+	return validateGate(p, place)
 }
 
 func compileAction(c *cli.Context) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -36,18 +37,49 @@ func runAction(status *int) cli.ActionFunc {
 	}
 }
 
+// processors is how many the runtime had before oneProcessor; 0: it still has them.
+var processors int
+
+// oneProcessor has the runtime use one processor until the program runs. A start is one
+// goroutine, and with more the runtime wakes threads to look for another to run: a tenth
+// of a start.
+func oneProcessor() { processors = runtime.GOMAXPROCS(1) }
+
+// allProcessors gives them back: what relays output and passes signals on must not wait for
+// one that is in a system call.
+func allProcessors() {
+	if processors > 0 {
+		runtime.GOMAXPROCS(processors)
+		processors = 0
+	}
+}
+
 func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
-	_, facts, plan, err := plan(c, argv)
+	all, err := plan(c, launcher.Request{Command: argv, Untried: true})
 	if err != nil {
 		return 0, err
 	}
-	defer facts.Close()
-	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(pid int) {
-		lines.started(plan, pid)
-		tell(c, plan) // not before: the last steps of a start can still refuse
+	defer all.close()
+	pol, facts, plan := all.pol, all.facts, all.plan
+	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(p *launcher.Plan, pid int) {
+		allProcessors()
+		lines.started(p, pid)
+		all.network.begin()
+		tell(c, p) // not before: the last steps of a start can still refuse
 	}}
+	all.network.listen(lines)
+	if opt.Hold, err = all.bridge.holder(); err != nil {
+		return 0, err
+	}
 	if opt.Pass, err = passed(c.StringSlice("pass-fd")); err != nil {
 		return 0, err
+	}
+	if plan.Refusal != nil && facts.Untried {
+		facts.Try(pol) // what is refused here may be another thing
+		plan = launcher.NewPlan(pol, facts)
+	}
+	for _, p := range opt.Pass {
+		plan.DeclarePassed(facts, p.From)
 	}
 	if plan.Refusal != nil {
 		return 0, plan.Refusal
@@ -60,8 +92,25 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	for _, s := range res.Survivors {
 		_, _ = fmt.Fprintf(c.App.ErrWriter, "brainbox: process %d of user %d could not be ended\n", s.PID, s.UID)
 	}
+	if res.OOM {
+		printf(c.App.ErrWriter, "brainbox: out of memory: %s\n", outOfMemory(res))
+	}
+	if n := res.Broker.Unreadable; n > 0 && !c.Bool("quiet") {
+		printf(c.App.ErrWriter, "brainbox: %d connects were refused: brainbox may not read the programs that made them\n", n)
+	}
+	if !c.Bool("quiet") {
+		all.network.tell()
+	}
 	tellAfter(c.App.ErrWriter, res.After)
 	return res.Status, nil
+}
+
+// outOfMemory tells a SIGKILL for want of memory from any other, and whose memory it was.
+func outOfMemory(r *launcher.Result) string {
+	if r.OOMByLimit {
+		return "the run reached its limit of " + r.Plan.Cgroup["memory.max"] + " bytes (cgroup v2 memory.max), and the kernel ended it"
+	}
+	return "the kernel ended a process of the run, whose own limit was not reached: the machine's memory was, or that of a group above"
 }
 
 // tellAfter says what the run left behind that a host tool would run or trust, one line
@@ -83,6 +132,9 @@ func tellAfter(w io.Writer, a *launcher.Aftermath) {
 	}
 	for _, key := range a.Config {
 		printf(w, "brainbox: the run changed what git would run: %s\n", oneLine(key))
+	}
+	for _, path := range a.Replaced {
+		printf(w, "brainbox: %s was replaced or removed outside of the run, which ended its protection: the program may have changed it since\n", quote(path))
 	}
 	for _, dir := range a.Unread {
 		printf(w, "brainbox: what the run left in %s could not be looked at\n", quote(dir))
@@ -106,6 +158,9 @@ func tell(c *cli.Context, p *launcher.Plan) {
 	}
 	for _, n := range p.Notes {
 		_, _ = fmt.Fprintln(w, "brainbox:", oneLine(n))
+	}
+	if line := fallback(p); line != "" {
+		printf(w, "brainbox: %s\n", oneLine(line))
 	}
 	if open := openClauses(p); len(open) > 0 {
 		_, _ = fmt.Fprintf(w, "brainbox: isolation %s, open: %s (brainbox check says why)\n", p.Isolation, strings.Join(open, ", "))

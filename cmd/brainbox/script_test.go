@@ -19,7 +19,10 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"brainbox": main,
+		"closed":   closed,
 		"pair":     pair,
+		"served":   served,
+		"reach":    reacher,
 	})
 }
 
@@ -30,9 +33,11 @@ func TestMain(m *testing.M) {
 //	                     one "brainbox: hint: …", prints nothing to standard output, and
 //	                     leaves no folder of a run
 //	clean                no folder of a run is left
+//	sibling NAME         builds cmd/NAME beside the brainbox that the scripts run
 //
 // and COMMAND may be "pair", which runs its arguments with a connected socket as
-// descriptor 3, a listening one as 4 and a datagram one as 5.
+// descriptor 3, a listening one as 4 and a datagram one as 5, or "closed", which runs them
+// where nobody may make user namespaces.
 func TestScript(t *testing.T) { scripts(t, "testdata/script") }
 
 // TestScriptInside runs testdata/inside/*.txtar, which start in namespaces.
@@ -55,7 +60,7 @@ func scripts(t *testing.T, dir string) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": statusCommand, "refused": refusedCommand, "clean": cleanCommand,
+			"status": statusCommand, "refused": refusedCommand, "clean": cleanCommand, "sibling": siblingCommand,
 		},
 	})
 }
@@ -134,6 +139,26 @@ func cleanCommand(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	for _, e := range left {
 		ts.Fatalf("the folder of a run is left: %s", e.Name())
+	}
+}
+
+// siblingCommand builds a helper beside the brainbox of the scripts, which looks for it
+// there and nowhere else.
+func siblingCommand(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sibling NAME")
+	}
+	var own string
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, "brainbox")); err == nil {
+			own = dir
+			break
+		}
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(own, args[0]), "brainbox/cmd/"+args[0])
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		ts.Fatalf("%v\n%s", err, out)
 	}
 }
 

@@ -3,22 +3,30 @@ package main
 import (
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/netask"
 	"brainbox/internal/strictjson"
 	"brainbox/launcher"
 )
+
+// lastLine is how long the last line of a run waits for a reader that is slow: the program can
+// fill any pipe with what it has refused to it, and must not hide its end so.
+const lastLine = 2 * time.Second
 
 // statusLines writes the status of a run to a descriptor of the caller, one JSON object
 // a line (docs/interfaces.md). It never blocks the run: what a slow reader misses is
 // counted. A nil receiver writes nothing.
 type statusLines struct {
+	mu      sync.Mutex // events of the network come from another goroutine
 	fd      int
 	socket  bool
 	rest    []byte // of a line that the reader has taken in part
 	whole   bool
+	failed  error // of the last write
 	dropped int64
 	ended   bool
 }
@@ -84,27 +92,52 @@ func (s *statusLines) flush() bool {
 	if err != nil {
 		n = 0
 	}
+	s.failed = err
 	s.whole = n == 0 // nothing of this line is out
 	s.rest = line[n:]
 	return len(s.rest) == 0
+}
+
+// finish flushes for a reader that takes its time, as long as there is one.
+func (s *statusLines) finish(until time.Time) {
+	for len(s.rest) > 0 && !s.flush() {
+		if s.failed == nil || errors.Is(s.failed, unix.EINTR) {
+			continue
+		}
+		left := time.Until(until)
+		if !errors.Is(s.failed, unix.EAGAIN) || left <= 0 {
+			return
+		}
+		fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}
+		_, _ = unix.Poll(fds, int(left.Milliseconds())+1) // asked for nothing, it writes again
+	}
 }
 
 func (s *statusLines) started(p *launcher.Plan, pid int) {
 	if s == nil {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.write(strictjson.Object(
 		strictjson.Pair("event", strictjson.Text("started")),
 		strictjson.Pair("time", strictjson.Text(time.Now().UTC().Format(time.RFC3339Nano))),
 		strictjson.Pair("pid", strictjson.Int(int64(pid))),
 		strictjson.Pair("isolation", strictjson.Text(p.Isolation)),
+		strictjson.Pair("asked", strictjson.Text(p.Asked)),
+		strictjson.Pair("fallback", p.FallbackJSON()),
 		strictjson.Pair("degraded", strictjson.Texts(p.DegradedClauses())),
 		strictjson.Pair("clauses", p.ClausesJSON(false)),
 	))
 }
 
 func (s *statusLines) refused(err error) {
-	if s == nil || s.ended {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
 		return
 	}
 	s.ended = true
@@ -122,7 +155,19 @@ func (s *statusLines) exited(r *launcher.Result) {
 	if s == nil {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.ended = true
+	until := time.Now().Add(lastLine)
+	if s.finish(until); len(s.rest) > 0 {
+		return // nobody reads
+	}
+	line := exitedJSON(r, s.dropped)
+	s.rest = strictjson.AppendLine(nil, &line)
+	s.finish(until)
+}
+
+func exitedJSON(r *launcher.Result, dropped int64) strictjson.Value {
 	code, signal := strictjson.Null(), strictjson.Null()
 	if r.Signal != 0 {
 		signal = strictjson.Text(unix.SignalName(r.Signal))
@@ -134,7 +179,7 @@ func (s *statusLines) exited(r *launcher.Result) {
 		survivors = append(survivors, strictjson.Object(
 			strictjson.Pair("pid", strictjson.Int(int64(one.PID))), strictjson.Pair("uid", strictjson.Int(int64(one.UID)))))
 	}
-	s.write(strictjson.Object(
+	return strictjson.Object(
 		strictjson.Pair("event", strictjson.Text("exited")),
 		strictjson.Pair("status", strictjson.Int(int64(r.Status))),
 		strictjson.Pair("code", code),
@@ -145,10 +190,49 @@ func (s *statusLines) exited(r *launcher.Result) {
 		strictjson.Pair("created_protected", createdJSON(r.After.Protected)),
 		strictjson.Pair("created_repository", strictjson.Texts(r.After.Repositories)),
 		strictjson.Pair("changed_executable_config", strictjson.Texts(r.After.Config)),
+		strictjson.Pair("replaced_protected", strictjson.Texts(r.After.Replaced)),
 		strictjson.Pair("duration_ms", strictjson.Int(r.Duration.Milliseconds())),
 		strictjson.Pair("peak_rss_kib", strictjson.Int(r.PeakRSS)),
-		strictjson.Pair("dropped", strictjson.Int(s.dropped)),
-	))
+		strictjson.Pair("connects", strictjson.Object(
+			strictjson.Pair("connected", strictjson.Int(r.Broker.Connected)),
+			strictjson.Pair("refused", strictjson.Int(r.Broker.Refused)),
+			strictjson.Pair("unreadable", strictjson.Int(r.Broker.Unreadable)))),
+		strictjson.Pair("dropped", strictjson.Int(dropped)),
+	)
+}
+
+// network tells one event of the program's network; entry is that of allow_hosts.
+func (s *statusLines) network(e *netask.Event, entry string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+	case s.crowded():
+		s.dropped++
+	default:
+		s.write(networkJSON(e, entry))
+	}
+}
+
+func networkJSON(e *netask.Event, entry string) strictjson.Value {
+	switch {
+	case e.Lost > 0:
+		return strictjson.Object(strictjson.Pair("event", strictjson.Text("network_lost")), strictjson.Pair("count", strictjson.Int(e.Lost)))
+	case e.Closed:
+		return strictjson.Object(
+			strictjson.Pair("event", strictjson.Text("network_closed")), strictjson.Pair("id", strictjson.Uint(e.ID)),
+			strictjson.Pair("sent", strictjson.Int(e.Sent)), strictjson.Pair("received", strictjson.Int(e.Received)),
+			strictjson.Pair("duration_ms", strictjson.Int(e.Duration.Milliseconds())))
+	}
+	return strictjson.Object(
+		strictjson.Pair("event", strictjson.Text("network")), strictjson.Pair("id", strictjson.Uint(e.ID)),
+		strictjson.Pair("path", strictjson.Text(e.Path)), strictjson.Pair("host", strictjson.Text(e.Host)),
+		strictjson.Pair("port", strictjson.Int(int64(e.Port))), strictjson.Pair("allowed", strictjson.Bool(e.Allowed())),
+		strictjson.Pair("reason", strictjson.Text(e.Reason)), strictjson.Pair("entry", strictjson.Text(entry)),
+		strictjson.Pair("address", strictjson.Text(e.Address)))
 }
 
 // createdJSON lists what the run made; "moved" is empty for what is still there.

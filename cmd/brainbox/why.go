@@ -9,6 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"brainbox/internal/strictjson"
+	"brainbox/internal/toolask"
 	"brainbox/launcher"
 	"brainbox/policy"
 	"brainbox/seccomp"
@@ -24,40 +26,63 @@ const (
 // whyAction is `brainbox why`: it answers from the plan that run would use.
 func whyAction(status *int) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if c.NArg() != 2 {
-			return refuse("why takes an operation and a target", "brainbox why write ./file; operations: read write exec connect bind unix env syscall")
-		}
-		pol, facts, p, err := plan(c, nil)
+		a, err := whyAnswer(c)
 		if err != nil {
 			return err
 		}
-		defer facts.Close()
-		a, err := answer(pol, facts, p, c.Args().Get(0), c.Args().Get(1))
-		if err != nil {
-			return err
+		*status = a.status
+		if c.Bool("json") {
+			v := a.JSON()
+			printf(c.App.Writer, "%s", strictjson.AppendLine(nil, &v))
+			return nil
 		}
-		printf(c.App.Writer, "%s: %s\n", [...]string{"allowed", "denied", "unknown"}[a.status], oneLine(a.reason))
+		printf(c.App.Writer, "%s: %s\n", whyWords[a.status], oneLine(a.reason))
 		if a.hint != "" {
 			printf(c.App.Writer, "hint: %s\n", oneLine(a.hint))
 		}
-		*status = a.status
 		return nil
 	}
+}
+
+const whyOperations = "read write exec connect bind unix host env syscall tool"
+
+// whyWords are the verdicts, by status.
+var whyWords = [...]string{"allowed", "denied", "unknown"}
+
+// whyAnswer answers a question: of the gate, or of the plan.
+func whyAnswer(c *cli.Context) (verdict, error) {
+	op := c.Args().First()
+	if op == "tool" {
+		if c.NArg() != 3 {
+			return verdict{}, refuse("why tool takes a tool and its arguments", "brainbox why tool bash 'git push', or why tool read_file '{\"path\":\"x\"}'")
+		}
+		return whyTool(c, c.Args().Get(1), c.Args().Get(2))
+	}
+	if c.NArg() != 2 {
+		return verdict{}, refuse("why takes an operation and a target", "brainbox why write ./file; operations: "+whyOperations)
+	}
+	all, err := plan(c, launcher.Request{})
+	if err != nil {
+		return verdict{}, err
+	}
+	defer all.close()
+	return answer(all.pol, all.facts, all.plan, op, c.Args().Get(1))
 }
 
 type verdict struct {
 	status       int
 	reason, hint string
+	tool         *toolask.Answer // of the gate, for --json
 }
 
 func answer(pol *policy.Policy, f *launcher.Facts, p *launcher.Plan, op, target string) (verdict, error) {
 	switch op {
 	case "read":
-		return whyPath(p, policy.RightRead, target, "--ro")
+		return whyPath(f, p, policy.RightRead, target, "--ro")
 	case "write":
-		return whyPath(p, policy.RightWrite, target, "--rw")
+		return whyPath(f, p, policy.RightWrite, target, "--rw")
 	case "exec":
-		return whyPath(p, policy.RightExec, target, "--rox")
+		return whyPath(f, p, policy.RightExec, target, "--rox")
 	case "connect", "bind":
 		return whyPort(p, op, target)
 	case "unix":
@@ -67,10 +92,10 @@ func answer(pol *policy.Policy, f *launcher.Facts, p *launcher.Plan, op, target 
 		return verdict{status: denyUnless(ok), reason: reason}, nil
 	case "syscall":
 		return whySyscall(p, target)
-	case "host", "tool":
-		return verdict{}, refuse("why "+op+" is not available in this version", "brainbox check shows the clause hosts")
+	case "host":
+		return whyHost(pol, p, target)
 	}
-	return verdict{}, refuse("unknown operation "+quote(op), "read write exec connect bind unix env syscall")
+	return verdict{}, refuse("unknown operation "+quote(op), whyOperations)
 }
 
 func denyUnless(ok bool) int {
@@ -81,10 +106,15 @@ func denyUnless(ok bool) int {
 }
 
 // whyPath answers for a path: for one that does not exist yet, for its folder.
-func whyPath(p *launcher.Plan, right policy.Right, name, flag string) (verdict, error) {
+func whyPath(f *launcher.Facts, p *launcher.Plan, right policy.Right, name, flag string) (verdict, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return verdict{}, err
+	}
+	if right == policy.RightRead {
+		if allowed, known, reason := p.ProcRead(abs); known {
+			return verdict{status: denyUnless(allowed), reason: reason}, nil
+		}
 	}
 	target, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +131,16 @@ func whyPath(p *launcher.Plan, right policy.Right, name, flag string) (verdict, 
 	if v, ok := whyInside(p, right, target); ok {
 		return v, nil
 	}
+	if st, err := os.Lstat(target); err == nil && st.Mode()&fs.ModeSocket != 0 {
+		return verdict{status: whyDenied, reason: "it is a socket, which nobody can open", hint: "brainbox why unix " + quote(target)}, nil
+	}
 	ok, e := p.Allows(right, target)
+	if held, _ := p.Held(target); ok && held != launcher.HeldOwn && !p.Permits(f, right, target) {
+		return verdict{
+			status: whyDenied, reason: "it is granted, and its mode refuses it to the program's user",
+			hint: "chmod, or another user: no grant gives more than the user has",
+		}, nil
+	}
 	if ok {
 		return verdict{reason: right.String() + " is granted by " + e.Right + " " + quote(e.Value) + " (" + sourceName(p, e.Source) + ")"}, nil
 	}
@@ -114,6 +153,12 @@ func whyPath(p *launcher.Plan, right policy.Right, name, flag string) (verdict, 
 // whyInside answers where isolation namespaces has something else than the host.
 func whyInside(p *launcher.Plan, right policy.Right, target string) (verdict, bool) {
 	held, place := p.Held(target)
+	if held != launcher.HeldDenied && p.Masked(target) {
+		return verdict{
+			status: whyDenied, reason: "it is masked: the program finds something empty in place of what the host has at " + quote(target),
+			hint: "a socket can be listed: --unix " + quote(target),
+		}, true
+	}
 	switch held {
 	case launcher.HeldOwn:
 		if _, err := os.Lstat(target); err != nil && filepath.Dir(target) == place {
@@ -136,6 +181,14 @@ func whyInside(p *launcher.Plan, right policy.Right, target string) (verdict, bo
 	return verdict{}, false
 }
 
+// resolvedSocket is where a name leads; the name itself if it leads nowhere.
+func resolvedSocket(abs string) string {
+	if target, err := filepath.EvalSymlinks(abs); err == nil {
+		return target
+	}
+	return abs
+}
+
 // whyUnix answers for a socket by path.
 func whyUnix(p *launcher.Plan, name string) (verdict, error) {
 	abs, err := filepath.Abs(name)
@@ -143,17 +196,17 @@ func whyUnix(p *launcher.Plan, name string) (verdict, error) {
 		return verdict{}, err
 	}
 	for i := range p.Clauses {
-		if p.Clauses[i].Name != "unix" || p.Isolation != "namespaces" {
+		if p.Clauses[i].Name != "unix" {
 			continue
 		}
 		for _, e := range p.Clauses[i].Entries {
-			if e.State == launcher.StateEnforced && e.Source >= 0 && e.Path == abs {
+			if e.State == launcher.StateEnforced && e.Right == "connect" && e.Source >= 0 && (e.Path == abs || e.Target == resolvedSocket(abs)) {
 				return verdict{reason: "it is listed: " + quote(e.Value) + " (" + sourceName(p, e.Source) + ")"}, nil
 			}
 		}
 	}
 	v := whyClause(p, "unix")
-	if p.Isolation == "namespaces" {
+	if v.status == whyDenied && p.Refusal == nil {
 		v.hint = "--unix " + quote(abs) + " would allow it"
 	}
 	return v, nil
@@ -166,9 +219,7 @@ func whyPort(p *launcher.Plan, op, target string) (verdict, error) {
 	}
 	v := whyClause(p, "network")
 	if p.OwnNetwork {
-		v.status, v.reason = whyDenied, "the program has a network of its own, in which nobody listens but itself"
-		v.hint = "--net ports --" + op + "-tcp " + strconv.Itoa(int(port)) + " gives it the host's"
-		return v, nil
+		return whyOwnPort(p, op, port), nil
 	}
 	if p.Landlock.OpenTCP {
 		return verdict{reason: "the network is the host's"}, nil
@@ -196,6 +247,9 @@ func whyClause(p *launcher.Plan, name string) verdict {
 		if c.State == launcher.StateOpen {
 			return verdict{reason: "the clause " + name + " is open: " + c.Requirement}
 		}
+		if c.State == launcher.StateRefused {
+			return verdict{status: whyDenied, reason: name + ": refused, since it needs " + c.Requirement, hint: c.Route}
+		}
 		return verdict{status: whyDenied, reason: name + ": " + c.State.String() + " by " + c.Mechanism, hint: c.Route}
 	}
 	return verdict{status: whyUnknown, reason: "no clause " + name}
@@ -220,6 +274,8 @@ func whySyscall(p *launcher.Plan, name string) (verdict, error) {
 	switch {
 	case v.Depends():
 		out.status = whyUnknown
+	case v.Actions[0] == seccomp.Notify:
+		out.status, out.hint = whyUnknown, "the supervisor makes the call, to listed sockets and ports: brainbox why unix PATH, why connect PORT"
 	case !v.Allowed():
 		out.status = whyDenied
 		out.hint = "--seccomp FILE with an OCI profile of your own would"

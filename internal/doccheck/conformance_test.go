@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"brainbox/policy"
 )
 
@@ -71,8 +73,8 @@ func TestConformance(t *testing.T) {
 		seen = append(seen, id)
 		checkRow(t, id, cells[1], tests[id])
 	}
-	if !slices.Equal(seen, scope()) {
-		t.Errorf("the page has the ids %q, the scope is %q", seen, scope())
+	if diff := cmp.Diff(scope(), seen); diff != "" {
+		t.Errorf("the ids of the page (-scope +page); -update writes the table again:\n%s", diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"brainbox/internal/broker"
 	"brainbox/internal/spawn"
 	"brainbox/internal/strictjson"
 	"brainbox/internal/supervise"
@@ -54,6 +55,10 @@ func exitedEvent(r *supervise.Result) []byte {
 		strictjson.Pair("survivors", strictjson.Array(survivors...)),
 		strictjson.Pair("duration_ns", strictjson.Int(int64(r.Duration))),
 		strictjson.Pair("peak_rss_kib", strictjson.Int(r.PeakRSS)),
+		strictjson.Pair("connects", strictjson.Object(
+			strictjson.Pair("connected", strictjson.Int(r.Broker.Connected)),
+			strictjson.Pair("refused", strictjson.Int(r.Broker.Refused)),
+			strictjson.Pair("unreadable", strictjson.Int(r.Broker.Unreadable)))),
 	)
 	return strictjson.Append(nil, &v)
 }
@@ -102,6 +107,10 @@ func decodeEvent(data []byte) (event, error) {
 			Status: int(f.Int("status", 0, 255)), Code: int(f.Int("code", -1, 255)), Signal: syscall.Signal(f.Int("signal", 0, 64)),
 			TimedOut: f.Bool("timed_out"), Truncated: f.Bool("truncated"), Duration: time.Duration(f.Int("duration_ns", 0, 1<<62)),
 			PeakRSS: f.Int("peak_rss_kib", 0, 1<<40),
+		}
+		c := f.Object("connects", "connected", "refused", "unreadable")
+		e.result.Broker = broker.Stats{
+			Connected: c.Int("connected", 0, 1<<62), Refused: c.Int("refused", 0, 1<<62), Unreadable: c.Int("unreadable", 0, 1<<62),
 		}
 		for _, s := range f.Objects("survivors", 1<<16, "pid", "uid") {
 			e.result.Survivors = append(e.result.Survivors, supervise.Survivor{PID: int(s.Int("pid", 1, 1<<31)), UID: int(s.Int("uid", -1, 1<<32))})

@@ -60,6 +60,9 @@ type Run struct {
 	PID   int
 	PidFD *os.File // of the program; closed by Wait
 	s     *Spawner
+
+	mu   sync.Mutex // a signal is sent before the run is known to be over, or not at all
+	over bool
 }
 
 // Run starts a job and returns when the program runs. The descriptors of the job stay the
@@ -74,6 +77,9 @@ func (s *Spawner) Run(j *supervise.Job) (*Run, error) {
 }
 
 func (s *Spawner) begin(j *supervise.Job) (*Run, error) {
+	if n := j.Spawn.Namespaces; n != nil && n.Network != nil {
+		return nil, errors.New("remote: what a start does in the program's network cannot be sent to a spawner")
+	}
 	text, fds := j.Encode()
 	if err := s.link.sendJob(text, fds); err != nil {
 		return nil, err
@@ -96,14 +102,25 @@ func (s *Spawner) begin(j *supervise.Job) (*Run, error) {
 	return nil, err
 }
 
-// Signal sends a signal to the program.
-func (r *Run) Signal(sig syscall.Signal) error { return r.s.link.send([]byte{'s', byte(sig)}) }
+// Signal sends a signal to the program. Once Wait knows of the end it is os.ErrProcessDone:
+// the spawner may be busy with another run by then, and its descriptor be another's.
+func (r *Run) Signal(sig syscall.Signal) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return os.ErrProcessDone
+	}
+	return r.s.link.send([]byte{'s', byte(sig)})
+}
 
 // Wait returns when the program and its whole tree have ended.
 func (r *Run) Wait() (*supervise.Result, error) {
 	defer r.s.mu.Unlock()
 	defer r.PidFD.Close()
 	p, err := r.s.link.receive()
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("remote: the spawner has gone: %w", err)
 	}

@@ -46,7 +46,8 @@ func (l *link) receive() (packet, error) {
 	oob := make([]byte, unix.CmsgSpace(4*(maxRights+1)))
 	for {
 		n, oobn, flags, _, err := unix.Recvmsg(l.fd, data, oob, unix.MSG_CMSG_CLOEXEC)
-		if errors.Is(err, unix.EINTR) {
+		// ECONNRESET, once: the other end closed without reading all. What it sent is there.
+		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ECONNRESET) {
 			continue
 		}
 		if err != nil {

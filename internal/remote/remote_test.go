@@ -148,6 +148,23 @@ func TestTheEndOfTheOtherSideIsTheEndOfFile(t *testing.T) {
 	}
 }
 
+// What an end said before it closed, with something of ours still unread, is heard.
+func TestTheLastWordIsHeard(t *testing.T) {
+	a, b := pair(t)
+	if err := errors.Join(a.send([]byte("unread")), b.send([]byte("last"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Dup3(a.fd, b.fd, unix.O_CLOEXEC); err != nil { // b's end is closed, with a packet in it
+		t.Fatal(err)
+	}
+	if p, err := a.receive(); err != nil || string(p.data) != "last" {
+		t.Errorf("receive: %q, %v", p.data, err)
+	}
+	if _, err := a.receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("receive: %v, want EOF", err)
+	}
+}
+
 func FuzzDecodeEvent(f *testing.F) {
 	f.Add(exitedEvent(&supervise.Result{}))
 	f.Add(startedEvent(1))
@@ -159,4 +176,22 @@ func FuzzDecodeEvent(f *testing.F) {
 		}
 		_, _ = decodeHeader(data)
 	})
+}
+
+// What a start does in the program's network is code, and cannot be sent: refused before
+// anything is.
+func TestAHookIsNotSent(t *testing.T) {
+	a, b := pair(t)
+	s := &Spawner{link: a}
+	j := job(t)
+	j.Spawn.Namespaces = &spawn.Namespaces{Net: true, Network: func(int, int) error { return nil }}
+	if _, err := s.Run(j); err == nil || !strings.Contains(err.Error(), "cannot be sent") {
+		t.Errorf("Run: %v", err)
+	}
+	if !s.mu.TryLock() {
+		t.Error("the spawner is busy")
+	}
+	if n, _, err := unix.Recvfrom(b.fd, make([]byte, 1), unix.MSG_DONTWAIT); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("sent: %d, %v", n, err)
+	}
 }

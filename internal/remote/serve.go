@@ -26,7 +26,7 @@ func Serve(fd int, version string) error {
 	s := &server{link: l, packets: make(chan packet), ended: make(chan error, 1)}
 	go s.read()
 	for {
-		p, err := s.next()
+		p, err := s.job()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -69,6 +69,9 @@ type server struct {
 	link    *link
 	packets chan packet
 	ended   chan error
+
+	change  func(*supervise.Job) error // looks at a job before it is carried out; nil: nothing
+	started func()                     // called when the program runs; nil: nothing
 }
 
 func (s *server) read() {
@@ -91,6 +94,23 @@ func (s *server) next() (packet, error) {
 	return p, nil
 }
 
+// job waits for something else than a signal: one that the host sent before it knew of a
+// run's end is for nobody.
+func (s *server) job() (packet, error) {
+	for {
+		p, err := s.next()
+		if err != nil || !isSignal(p.data) {
+			return p, err
+		}
+		closeAll(p.fds)
+	}
+}
+
+// isSignal reports whether a packet is a signal for the run that goes on.
+func isSignal(data []byte) bool {
+	return len(data) == 2 && data[0] == 's' && data[1] != 0 && data[1] <= 64
+}
+
 // run carries out the job that p announces.
 func (s *server) run(p packet) error {
 	closeAll(p.fds)
@@ -102,15 +122,23 @@ func (s *server) run(p packet) error {
 	if err != nil {
 		return err
 	}
+	if s.change != nil {
+		if err := s.change(job); err != nil {
+			closeAll(fds)
+			return errors.Join(err, s.link.send(refusedEvent(err)))
+		}
+	}
 	signals, over := make(chan syscall.Signal), make(chan struct{})
 	job.Signals = signals
 	watched := make(chan error, 1)
 	go func() { watched <- s.watch(signals, over) }()
+	pidfd := -1
+	job.Opened = func(fd int) { pidfd = fd }
 	res, err := supervise.Run(job, func(pid int) {
-		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			_ = s.link.send(startedEvent(pid), fd)
-			unix.Close(fd)
+		if s.started != nil {
+			s.started()
 		}
+		_ = s.link.send(startedEvent(pid), pidfd)
 	})
 	close(over)
 	closeAll(fds)
@@ -143,7 +171,7 @@ func (s *server) watch(signals chan<- syscall.Signal, over <-chan struct{}) erro
 				return <-s.ended
 			}
 			closeAll(p.fds)
-			if len(p.data) != 2 || p.data[0] != 's' || p.data[1] == 0 || p.data[1] > 64 {
+			if !isSignal(p.data) {
 				deliver(unix.SIGKILL)
 				<-over
 				return fmt.Errorf("remote: something else than a signal during a run")

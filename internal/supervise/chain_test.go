@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brainbox/internal/procfs"
+
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/needs"
@@ -38,7 +40,7 @@ func TestReapingIsBounded(t *testing.T) {
 		return
 	}
 	ended(t, maxReap+8)
-	r := &run{list: children}
+	r := &run{list: procfs.Children}
 	if left, more := r.reapSome(); !left || !more {
 		t.Errorf("after one round: left %v, more %v; want a bound", left, more)
 	}
@@ -55,8 +57,8 @@ func TestKillChildrenEndsWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{list: children}
-	if all := children(os.Getpid()); !slices.Contains(all, pid) {
+	r := &run{list: procfs.Children}
+	if all := procfs.Children(os.Getpid()); !slices.Contains(all, pid) {
 		t.Fatalf("children %v, without %d", all, pid)
 	}
 	if left, more := r.reapSome(); !left || more {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"brainbox/internal/procfs"
+
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/spawn"
@@ -41,6 +43,12 @@ type spec struct {
 	Blind       bool   // the kernel shows no list of children
 	Ghost       int    // a process that is listed and cannot be ended
 	Cgroup      string // directory of the run's own cgroup v2
+	Early       []int  // signals that come before they are passed on
+	Moved       bool   // the goroutine is found on another thread
+	Late        []int  // signals that come after the end of the tree
+	Hold        bool   // descriptor 3 is the end of a socket pair for holds
+	Mark        string // a variable of the program's
+	Ask         bool   // a process in the same job asks on the terminal
 }
 
 // outcome is what the supervisor's process reports.
@@ -59,6 +67,9 @@ func TestMain(m *testing.M) {
 	}
 	if n, err := strconv.Atoi(os.Getenv(countEnv)); err == nil {
 		os.Exit(count(n))
+	}
+	if os.Getenv(askEnv) != "" {
+		os.Exit(ask())
 	}
 	if text := os.Getenv(specEnv); text != "" {
 		os.Exit(supervisor(text))
@@ -87,6 +98,15 @@ func count(n int) int {
 	return 9
 }
 
+// peak is what this process itself has had in memory at most, in KiB. That of getrusage(2) begins
+// with what the process had that started it.
+func peak() (kib int64) {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	_, _ = fmt.Sscan(rest, &kib)
+	return kib
+}
+
 // supervisor is the other side of a test.
 func supervisor(text string) int {
 	var s spec
@@ -102,10 +122,7 @@ func supervisor(text string) int {
 	if err != nil {
 		out.Error = err.Error()
 	}
-	var ru unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
-		out.PeakRSSOf = ru.Maxrss
-	}
+	out.PeakRSSOf = peak()
 	_, err = unix.Wait4(-1, nil, unix.WNOHANG, nil)
 	out.Children = !errors.Is(err, unix.ECHILD)
 	b, err := json.Marshal(out)
@@ -122,11 +139,27 @@ func supervisor(text string) int {
 func (s spec) run() (*Result, error) {
 	job := &Job{
 		Spawn: spawn.Request{
-			Path: "/bin/sh", Argv: append([]string{"sh", "-c", s.Script, "sh"}, s.Args...), Env: []string{"PATH=/usr/bin:/bin"},
+			Path: "/bin/sh", Argv: append([]string{"sh", "-c", s.Script, "sh"}, s.Args...), Env: []string{"PATH=/usr/bin:/bin", s.Mark},
 			Stdio: [3]int{0, 1, 2}, Umask: 0o22, DieWithParent: true, Session: s.Session, Unconfined: true,
 		},
 		Terminal: s.Terminal, Timeout: s.Timeout, KillAfter: s.KillAfter,
 		OutputLimit: s.OutputLimit, Relay: s.Relay, Sanitize: s.Sanitize,
+	}
+	if s.Late != nil {
+		job.Ended = func(*Result) { raise(s.Late) }
+	}
+	if s.Hold {
+		unix.CloseOnExec(3)
+		if err := unix.SetNonblock(3, true); err != nil {
+			return nil, err
+		}
+		job.Hold = os.NewFile(3, "hold")
+	}
+	if s.Ask {
+		var err error
+		if job.Hold, err = startAsking(); err != nil {
+			return nil, err
+		}
 	}
 	if s.Inside {
 		n, err := everywhere()
@@ -142,7 +175,7 @@ func (s spec) run() (*Result, error) {
 		}
 		job.Spawn.Cgroup = fd
 	}
-	if !s.Blind && s.Ghost == 0 {
+	if !s.Blind && s.Ghost == 0 && s.Early == nil && !s.Moved {
 		return Run(job, func(int) {
 			to := os.Stdout
 			if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil && s.Terminal {
@@ -157,7 +190,13 @@ func (s spec) run() (*Result, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, err
 	}
-	r := &run{job: job, patience: max(s.Patience, time.Millisecond), list: childrenByParent}
+	r := &run{job: job, patience: max(s.Patience, time.Millisecond), list: procfs.ChildrenByParent}
+	if s.Early != nil {
+		r.list, r.patience, r.between = procfs.Children, endWait, func() { raise(s.Early) }
+	}
+	if s.Moved {
+		r.list, r.patience, job.Spawn.Thread = procfs.Children, endWait, 1
+	}
 	if s.Ghost != 0 {
 		r.list = func(pid int) []int {
 			if pid == os.Getpid() {
@@ -167,6 +206,16 @@ func (s spec) run() (*Result, error) {
 		}
 	}
 	return r.run(func(int) {})
+}
+
+// raise sends signals to this process.
+func raise(sigs []int) {
+	for _, sig := range sigs {
+		// On this very thread, so that each has been delivered when the call returns.
+		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.Signal(sig)); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // running is a supervisor that has been started.

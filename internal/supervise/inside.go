@@ -28,7 +28,7 @@ func (r *run) waitInside(res *Result) {
 			}
 			return
 		case e.Code == spawn.Stopped || e.Code == spawn.Trapped:
-			if r.job.Terminal {
+			if !r.hold.ours(func() {}) && r.job.Terminal {
 				r.term.stopWithChild(r.child)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"brainbox/internal/procfs"
+
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/needs"
@@ -81,7 +83,7 @@ func TestAKilledInit(t *testing.T) {
 	r := start(t, spec{Script: `sleep 1000`, Inside: true, Session: true, Announce: true})
 	r.line()
 	var inits []int
-	for deadline := time.Now().Add(patience); len(inits) != 1; inits = children(r.cmd.Process.Pid) {
+	for deadline := time.Now().Add(patience); len(inits) != 1; inits = procfs.Children(r.cmd.Process.Pid) {
 		if time.Now().After(deadline) {
 			t.Fatalf("children of the supervisor: %v", inits)
 		}
@@ -117,7 +119,7 @@ func TestAFailedStartInsideLeavesNothing(t *testing.T) {
 	if e, ok := err.(*spawn.Error); !ok || e.Step != spawn.StepExec || e.Errno != unix.ENOENT { //nolint:errorlint // as Run gives it
 		t.Errorf("%+v, %v; want no such program", res, err)
 	}
-	if left := children(os.Getpid()); len(left) != 0 {
+	if left := procfs.Children(os.Getpid()); len(left) != 0 {
 		t.Errorf("children are left: %v", left)
 	}
 }

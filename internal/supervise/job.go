@@ -1,9 +1,11 @@
 package supervise
 
 import (
+	"os"
 	"syscall"
 	"time"
 
+	"brainbox/internal/broker"
 	"brainbox/internal/spawn"
 )
 
@@ -24,6 +26,23 @@ type Job struct {
 
 	Signals <-chan syscall.Signal // what a host sends to the program; nil: nothing
 
+	// Ended, if set, is called when the tree has ended, while signals are still taken: they
+	// do not cut short what it does.
+	Ended func(*Result)
+
+	// Opened, if set, is called with a descriptor of the program just before Run says that
+	// it runs: by its number a program that has ended already cannot be opened any more.
+	Opened func(pidfd int)
+
+	// Broker connects the program's sockets; nil: nothing is notified. Identity, groups and
+	// architecture are those of Spawn, whose Listener is set by it. The descriptors are the
+	// caller's, and held until the run is over.
+	Broker *broker.Config
+
+	// Hold, if set, is the end of a socket pair on which the program may be held while somebody
+	// asks on its terminal (package hold). It is closed when the tree has ended.
+	Hold *os.File
+
 	// Spawn.Cgroup, if set, is also what ends the tree (cgroup.kill); else the walk does.
 }
 
@@ -38,6 +57,7 @@ type Result struct {
 	Survivors []Survivor
 	Duration  time.Duration
 	PeakRSS   int64 // KiB, the largest of all waited-for descendants
+	Broker    broker.Stats
 }
 
 // Survivor is a process of the tree that could not be ended.

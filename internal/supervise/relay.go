@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/spawn"
 )
 
 // relay copies one output of the program to where it belongs, so that its bytes can
@@ -51,6 +53,9 @@ func (r *run) openRelays() error {
 		}
 		r.relays = append(r.relays, &relay{from: from, theirs: theirs, to: os.NewFile(uintptr(dup), "output"), done: make(chan struct{})})
 		r.job.Spawn.Stdio[fd] = int(theirs.Fd())
+		if n := r.job.Spawn.Namespaces; n != nil {
+			n.Reopen[fd] = spawn.Reopen{} // the device itself would be a way round the pipe
+		}
 	}
 	return nil
 }
@@ -63,13 +68,13 @@ func (r *run) startRelays() {
 	}
 	for _, rl := range r.relays {
 		_ = rl.theirs.Close()
-		go rl.copy(b, r.job.Sanitize, &r.truncated, r.endLeader)
+		go rl.copy(b, r.job.Sanitize, &r.truncated, r.endLeader, &r.hold.output)
 	}
 }
 
 const truncatedMark = "\n[brainbox: output limit reached, the rest is dropped]\n"
 
-func (rl *relay) copy(b *budget, clean bool, truncated *atomic.Bool, over func()) {
+func (rl *relay) copy(b *budget, clean bool, truncated *atomic.Bool, over func(), through *gateway) {
 	defer close(rl.done)
 	buf := make([]byte, 32<<10)
 	var esc escaper
@@ -80,13 +85,13 @@ func (rl *relay) copy(b *budget, clean bool, truncated *atomic.Bool, over func()
 		if clean {
 			out = esc.escape(out)
 		}
-		if _, werr := rl.to.Write(out); werr != nil && got > 0 {
+		if werr := rl.write(out, through); werr != nil && got > 0 {
 			_ = rl.from.Close() // the program sees EPIPE, as it would without us
 			return
 		}
 		if got < n {
 			if truncated.CompareAndSwap(false, true) {
-				_, _ = io.WriteString(rl.to, truncatedMark)
+				_ = rl.write([]byte(truncatedMark), through)
 				over()
 			}
 			_, _ = io.Copy(io.Discard, rl.from)
@@ -94,11 +99,19 @@ func (rl *relay) copy(b *budget, clean bool, truncated *atomic.Bool, over func()
 		}
 		if err != nil {
 			if left := esc.flush(); len(left) > 0 {
-				_, _ = rl.to.Write(left)
+				_ = rl.write(left, through)
 			}
 			return
 		}
 	}
+}
+
+// write writes once what copies output is not held.
+func (rl *relay) write(p []byte, through *gateway) error {
+	through.enter()
+	defer through.leave()
+	_, err := rl.to.Write(p)
+	return err
 }
 
 // finishRelays waits until everything that the program wrote has been passed on. When the

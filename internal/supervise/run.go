@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brainbox/internal/procfs"
+
+	"brainbox/internal/sighold"
 	"brainbox/internal/spawn"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +26,9 @@ type run struct {
 	truncated atomic.Bool
 	list      func(pid int) []int // the children of a process
 	patience  time.Duration       // how long the end of the tree is waited for
+	locked    bool                // the goroutine is kept on its thread
+	hold      holding
+	between   func() // for tests: between the start and the passing on of signals
 
 	mu        sync.Mutex // guards what follows and the use of child.PidFD by other goroutines
 	before    map[int]bool
@@ -38,19 +44,38 @@ type run struct {
 // is left behind. While it runs the process is a subreaper (prctl(2),
 // PR_SET_CHILD_SUBREAPER, Linux 3.4), which execve(2) would keep.
 func Run(job *Job, started func(pid int)) (*Result, error) {
-	// The death signal follows the thread that forks (prctl(2)).
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	// The death signal follows the thread that forks (prctl(2)). The first one lasts as long
+	// as the process; any other could be ended by a goroutine that locks it. To lock this one
+	// too would make the runtime start another (its template thread).
+	r := &run{job: job, list: procfs.Children, patience: endWait}
+	if pid := os.Getpid(); !job.Terminal && unix.Gettid() == pid {
+		job.Spawn.Thread = pid
+	} else {
+		r.lock()
+	}
+	defer r.unlock()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl", err)
 	}
 	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
-	r := &run{job: job, list: children, patience: endWait}
 	return r.run(started)
+}
+
+// lock keeps the goroutine on its thread until unlock.
+func (r *run) lock() {
+	r.locked = true
+	runtime.LockOSThread()
+}
+
+func (r *run) unlock() {
+	if r.locked {
+		runtime.UnlockOSThread()
+	}
 }
 
 func (r *run) run(started func(pid int)) (*Result, error) {
 	job := r.job
+	r.hold.r = r
 	r.noteChildren()
 	if err := r.openRelays(); err != nil {
 		return nil, err
@@ -59,15 +84,27 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 	if job.Terminal {
 		r.term.save()
 	}
+	connects, err := r.newBroker()
+	if err != nil {
+		return nil, err
+	}
+	defer connects.Close()
 	begun := time.Now()
 	child, stop, err := r.start()
 	if err != nil {
 		return nil, err
 	}
+	if connects != nil {
+		connects.Serve(child.Listener)
+	}
 	defer stop()
 	defer unix.Close(child.PidFD)
 	r.startRelays()
+	if job.Opened != nil {
+		job.Opened(child.PidFD)
+	}
 	started(child.PID)
+	stopHolds := r.serveHolds()
 	r.limitTime()
 
 	res := &Result{}
@@ -81,37 +118,48 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 		r.reapLeader(res)
 		res.Survivors = r.endTree()
 	}
-	res.PeakRSS = peakRSS()
+	stopHolds() // not before: what is held is ended as it is
+	res.PeakRSS, res.Broker = peakRSS(), connects.Stats()
 	r.finishRelays(len(res.Survivors) > 0)
 	r.term.restore()
 	res.Duration = time.Since(begun)
 	res.TimedOut, res.Truncated = r.timedOut.Load(), r.truncated.Load()
 	res.Status = res.exitStatus()
+	if job.Ended != nil {
+		job.Ended(res)
+	}
 	return res, nil
 }
 
-// start starts the program and forwards signals from then on.
+// start starts the program and forwards signals from then on. One that comes meanwhile
+// reaches the program too, keys of the terminal as well: it may have been pressed before
+// the fork, and a second copy then finds a program that has hardly begun.
 func (r *run) start() (child *spawn.Child, stop func(), err error) {
-	if r.job.Spawn.Namespaces == nil {
-		if r.child, err = spawn.Start(&r.job.Spawn); err != nil {
-			return nil, nil, err
-		}
-		started := make(chan struct{})
-		close(started)
-		return r.child, r.forward(started), nil
-	}
-	// The init has much to do first, and then the program runs before this process knows of
-	// it: nobody waits for the signals to be taken meanwhile, and none is lost.
-	taken, started := make(chan func(), 1), make(chan struct{})
-	go func() { taken <- r.forward(started) }()
-	r.child, err = spawn.Start(&r.job.Spawn)
-	stop = <-taken
+	held, err := sighold.Hold(r.forwarded()...)
 	if err != nil {
-		stop()
 		return nil, nil, err
 	}
-	close(started)
-	return r.child, stop, nil
+	r.child, err = spawn.Start(&r.job.Spawn)
+	if errors.Is(err, spawn.ErrMoved) { // the runtime had it go on elsewhere
+		r.lock()
+		r.job.Spawn.Thread = 0
+		r.child, err = spawn.Start(&r.job.Spawn)
+	}
+	if r.between != nil {
+		r.between()
+	}
+	if err != nil {
+		// There is no program to pass them to, and there may be another start: they act as if
+		// nobody had taken them.
+		for _, sig := range held.Release() {
+			_ = unix.Kill(os.Getpid(), sig)
+		}
+		return nil, nil, err
+	}
+	for _, sig := range held.Came() {
+		r.signal(sig)
+	}
+	return r.child, r.forward(held), nil
 }
 
 // waitLeader blocks until the program has ended, leaves it unreaped (so that its number
@@ -146,10 +194,12 @@ func (r *run) waitLeader() {
 // (the shell's fg reaches the whole group): then there is nothing to follow.
 func (r *run) leaderStopped() {
 	var info siginfo
-	if err := waitid(unix.P_PID, r.child.PID, &info, unix.WSTOPPED|unix.WNOHANG); err != nil || info.pid == 0 {
+	var err error
+	ours := r.hold.ours(func() { err = waitid(unix.P_PID, r.child.PID, &info, unix.WSTOPPED|unix.WNOHANG) })
+	if err != nil || info.pid == 0 {
 		return
 	}
-	if r.job.Terminal {
+	if r.job.Terminal && !ours {
 		r.term.stopWithChild(r.child)
 	}
 }
@@ -218,9 +268,13 @@ func (r *run) endLeader() {
 	// Before the walk: a tree that grows while it is walked must not put the end off.
 	r.killTimer = time.AfterFunc(r.job.KillAfter, func() { r.signal(unix.SIGKILL) })
 	r.mu.Unlock()
+	held := r.hold.isActive()
+	defer r.hold.lose(r.job.KillAfter) // they go on when the prompt has been taken away
 	for _, p := range r.descendants() {
 		p.signal(unix.SIGTERM)
-		p.signal(unix.SIGCONT) // a stopped process sees TERM only then
+		if !held {
+			p.signal(unix.SIGCONT) // a stopped process sees TERM only then
+		}
 	}
 }
 

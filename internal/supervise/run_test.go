@@ -14,6 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The start is made again, and on a thread that is kept, where the runtime has moved the
+// goroutine to another one.
+func TestRunOnAnotherThread(t *testing.T) { both(t, runOnAnotherThread) }
+
+func runOnAnotherThread(t *testing.T, inside bool) {
+	if o, out := supervise(t, spec{Inside: inside, Moved: true, Script: "echo ran; exit 7"}); o.Status != 7 || out != "ran\n" {
+		t.Errorf("%+v, %q", o, out)
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	for _, c := range []struct {
 		script       string
@@ -50,7 +60,7 @@ func TestTimeoutSendsTermThenKill(t *testing.T) { both(t, timeoutSendsTermThenKi
 
 func timeoutSendsTermThenKill(t *testing.T, inside bool) {
 	dir := t.TempDir()
-	s := spec{Inside: inside, Timeout: 200 * time.Millisecond, KillAfter: 300 * time.Millisecond, Args: []string{dir}}
+	s := spec{Inside: inside, Timeout: 2 * time.Second, KillAfter: 2 * time.Second, Args: []string{dir}}
 	s.Script = `trap 'echo term >>"$1/log"' TERM; sleep 1000 & echo $! >"$1/pids"; while :; do wait; done`
 	o, _ := supervise(t, s)
 	if !inside { // where they are other numbers

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/hold"
 	"brainbox/internal/needs"
 )
 
@@ -47,11 +48,18 @@ func shell() int {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = redirected[0], redirected[1], redirected[2]
 	// os/exec would hand on the ignored signals: the supervisor resets none of its own.
-	signal.Reset(unix.SIGTTOU, unix.SIGTTIN, unix.SIGTSTP)
+	signal.Reset(unix.SIGTTOU, unix.SIGTTIN)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP) // Reset would leave it ignored; what is taken is reset by execve(2)
+	if os.Getenv(holdEnv) != "" {
+		cmd.ExtraFiles = []*os.File{os.NewFile(5, "hold")}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(events, err)
 		return 97
+	}
+	for _, f := range cmd.ExtraFiles {
+		_ = f.Close()
 	}
 	signal.Ignore(unix.SIGTTOU, unix.SIGTTIN, unix.SIGTSTP)
 	pgid := cmd.Process.Pid
@@ -93,6 +101,8 @@ type session struct {
 	events *bufio.Reader
 	orders *os.File
 	result string
+	hold   *hold.Client // with spec.Hold
+	lost   chan struct{}
 }
 
 func openSession(t *testing.T, s spec, env ...string) *session {
@@ -111,15 +121,20 @@ func openSession(t *testing.T, s spec, env ...string) *session {
 	cmd.Env = append([]string{shellEnv + "=1", specEnv + "=" + string(text), resultEnv + "=" + result, "PATH=/usr/bin:/bin"}, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.ExtraFiles = []*os.File{theirEvents, theirOrders}
+	x := &session{t: t, master: master, screen: bufio.NewReader(master), events: bufio.NewReader(events), orders: orders, result: result}
+	if s.Hold {
+		cmd.Env = append(cmd.Env, holdEnv+"=1")
+		cmd.ExtraFiles = append(cmd.ExtraFiles, x.openHold())
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []*os.File{slave, theirEvents, theirOrders} {
+	for _, f := range append(cmd.ExtraFiles, slave) {
 		_ = f.Close()
 	}
 	t.Cleanup(func() { _ = master.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return &session{t: t, master: master, screen: bufio.NewReader(master), events: bufio.NewReader(events), orders: orders, result: result}
+	return x
 }
 
 func pipe(t *testing.T) (r, w *os.File) {

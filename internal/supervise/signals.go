@@ -1,58 +1,62 @@
 package supervise
 
 import (
-	"os"
-	"os/signal"
-
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/sighold"
 )
 
-// forward passes the signals that ask brainbox to do something on to the program,
-// until the returned function is called. It is called after the fork: os/signal costs
-// more than the fork itself, and until then the default action ends brainbox and, by
-// the death signal, the program. Nothing is passed on before started is closed.
-func (r *run) forward(started <-chan struct{}) (stop func()) {
-	wanted := []os.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT}
+// forwarded are the signals that ask brainbox to do something.
+func (r *run) forwarded() []unix.Signal {
+	wanted := []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGQUIT}
 	if r.job.Terminal {
 		// The terminal sends it to the program too, and this process stops when that one
 		// has: a program may have much to do before, and may not stop at all.
-		wanted = append(wanted, unix.SIGTSTP)
-	} else {
-		wanted = append(wanted, unix.SIGWINCH)
+		return append(wanted, unix.SIGTSTP)
 	}
-	ch := make(chan os.Signal, 16)
-	signal.Notify(ch, wanted...)
+	return append(wanted, unix.SIGWINCH)
+}
+
+// forward passes the signals on to the program, the host's too, until the returned
+// function is called.
+func (r *run) forward(held *sighold.Held) (stop func()) {
+	held.Pass(r.pass)
 	done := make(chan struct{})
-	go func() {
-		select {
-		case <-started:
-		case <-done:
-			return
-		}
-		for {
-			select {
-			case s := <-ch:
-				r.pass(s)
-			case s := <-r.job.Signals:
-				r.signal(s)
-			case <-done:
-				return
-			}
-		}
-	}()
+	if r.job.Signals != nil {
+		go r.forwardHost(done)
+	}
 	return func() {
-		signal.Stop(ch)
+		held.Release()
 		close(done)
 	}
 }
 
-// pass sends s to the program. On a shared terminal in the foreground the program got
+func (r *run) forwardHost(done <-chan struct{}) {
+	for {
+		select {
+		case s := <-r.job.Signals:
+			r.signal(s)
+		case <-done:
+			return
+		}
+	}
+}
+
+// pass sends sig to the program. On a shared terminal in the foreground the program got
 // ^C, ^\ and ^Z from the terminal itself; a second copy would look like a second key.
-func (r *run) pass(s os.Signal) {
-	sig, ok := s.(unix.Signal)
+func (r *run) pass(sig unix.Signal) {
 	key := sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGTSTP
-	if !ok || r.job.Terminal && key && r.term.foreground() {
+	typed := r.job.Terminal && key && r.term.foreground()
+	if !typed {
+		r.signal(sig)
+	}
+	if !r.hold.isActive() {
 		return
 	}
-	r.signal(sig)
+	switch {
+	case typed && sig == unix.SIGTSTP: // the program is stopped already, so that there is nothing to follow
+		_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP)
+	case sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGTERM || sig == unix.SIGHUP:
+		r.hold.lose(holdGrace) // what is held cannot act on it
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"brainbox/internal/procfs"
+
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/needs"
@@ -230,7 +232,7 @@ func TestProcessIsNotSignalledUnderAnotherParent(t *testing.T) {
 	if parent, state := (process{pid: pid}).stat(); parent != cmd.Process.Pid || state == 0 || state == 'Z' {
 		t.Errorf("after a signal meant for another process: parent %d, state %q", parent, state)
 	}
-	if got := childrenByParent(cmd.Process.Pid); len(got) != 1 || got[0] != pid {
+	if got := procfs.ChildrenByParent(cmd.Process.Pid); len(got) != 1 || got[0] != pid {
 		t.Errorf("childrenByParent: %v, want %d", got, pid)
 	}
 	process{pid: pid, parent: cmd.Process.Pid}.signal(unix.SIGKILL) // positive control

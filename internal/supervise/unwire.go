@@ -29,7 +29,7 @@ func Decode(text []byte, fds []int) (*Job, error) {
 		return nil, err
 	}
 	f := strictjson.Bind(v, "path", "argv", "env", "filter", "unconfined", "umask", "limits", "identity", "groups",
-		"bounding", "probes", "timeout", "kill_after", "output_limit", "relay", "sanitize", "ruleset", "dir", "cgroup", "pass", "namespaces")
+		"bounding", "probes", "timeout", "kill_after", "output_limit", "relay", "sanitize", "ruleset", "dir", "cgroup", "pass", "namespaces", "broker")
 	j := &Job{
 		Timeout: time.Duration(f.Int("timeout", 0, 1<<62)), KillAfter: time.Duration(f.Int("kill_after", 0, 1<<62)),
 		OutputLimit: f.Int("output_limit", 0, 1<<62), Sanitize: f.Bool("sanitize"),
@@ -42,7 +42,7 @@ func Decode(text []byte, fds []int) (*Job, error) {
 		Umask: int(f.Int("umask", 0, 0o777)), Limits: d.limits(), Identity: d.identity(), Groups: f.Bool("groups"),
 		Bounding: f.Bool("bounding"), Probes: d.probes(), Session: true, DieWithParent: true,
 	}
-	if err := d.descriptors(&j.Spawn, fds); err != nil {
+	if err := d.descriptors(j, fds); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(f.Err(), d.err); err != nil {
@@ -153,7 +153,8 @@ func (d *unwire) probes() []spawn.Probe {
 }
 
 // descriptors deals out what came with the job, in the order of Encode.
-func (d *unwire) descriptors(r *spawn.Request, fds []int) error {
+func (d *unwire) descriptors(j *Job, fds []int) error {
+	r := &j.Spawn
 	take := func() int {
 		if len(fds) == 0 {
 			d.fail(errors.New("fewer descriptors than the job needs"))
@@ -184,6 +185,7 @@ func (d *unwire) descriptors(r *spawn.Request, fds []int) error {
 		r.Pass = append(r.Pass, spawn.Pass{From: take(), To: to})
 	}
 	r.Namespaces = d.namespaces(take)
+	j.Broker = d.broker(take)
 	if len(fds) != 0 {
 		return fmt.Errorf("supervise: %d descriptors more than the job needs", len(fds))
 	}

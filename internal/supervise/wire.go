@@ -17,7 +17,8 @@ import (
 // Encode writes a job as canonical JSON, and lists the descriptors that belong to it in
 // the order in which [Decode] expects them: standard input, output and error, then those
 // of ruleset, directory and cgroup that the job has, then the passed ones, then those that
-// its mounts hold. Strings that need not be text are in base64.
+// its mounts hold, then those of its broker's sockets. Strings that need not be text are in base64.
+// What is code stays behind: the channel, the calls, and Namespaces.Network.
 func (j *Job) Encode() (text []byte, fds []int) {
 	r := &j.Spawn
 	fds = append(fds, r.Stdio[:]...)
@@ -56,6 +57,9 @@ func (j *Job) Encode() (text []byte, fds []int) {
 	v.Add("pass", strictjson.Array(pass...))
 	inside, held := namespacesJSON(r.Namespaces)
 	v.Add("namespaces", inside)
+	fds = append(fds, held...)
+	connects, held := brokerJSON(j.Broker)
+	v.Add("broker", connects)
 	fds = append(fds, held...)
 	return strictjson.Append(nil, &v), fds
 }

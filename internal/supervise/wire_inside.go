@@ -36,7 +36,8 @@ func namespacesJSON(n *spawn.Namespaces) (v strictjson.Value, fds []int) {
 	return strictjson.Object(
 		strictjson.Pair("net", strictjson.Bool(n.Net)),
 		strictjson.Pair("loopback", strictjson.Bool(n.Loopback)),
-		strictjson.Pair("texts", packed(n.Hostname, n.Dir)),
+		strictjson.Pair("texts", packed(n.Hostname, n.Dir, n.Reopen[0].Path, n.Reopen[1].Path, n.Reopen[2].Path)),
+		strictjson.Pair("reopen", numbers(uint32(n.Reopen[0].Flags), uint32(n.Reopen[1].Flags), uint32(n.Reopen[2].Flags))),
 		strictjson.Pair("uid_map", mapJSON(n.UIDMap)),
 		strictjson.Pair("gid_map", mapJSON(n.GIDMap)),
 		strictjson.Pair("mounts", strictjson.Array(mounts...))), fds
@@ -63,12 +64,15 @@ func (d *unwire) namespaces(take func() int) *spawn.Namespaces {
 	if v := d.f.Any("namespaces"); v == nil || v.Kind == strictjson.KindNull {
 		return nil
 	}
-	f := d.f.Object("namespaces", "net", "loopback", "texts", "uid_map", "gid_map", "mounts")
+	f := d.f.Object("namespaces", "net", "loopback", "texts", "reopen", "uid_map", "gid_map", "mounts")
 	n := &spawn.Namespaces{
 		Net: f.Bool("net"), Loopback: f.Bool("loopback"), UIDMap: d.idMap(f, "uid_map"), GIDMap: d.idMap(f, "gid_map"),
 	}
-	if texts := d.texts(f, 2); texts != nil {
+	if texts := d.texts(f, 5); texts != nil {
 		n.Hostname, n.Dir = texts[0], texts[1]
+		for i, how := range d.numbers(f.Strings("reopen", 3), 31) {
+			n.Reopen[i] = spawn.Reopen{Path: texts[2+i], Flags: int(how)}
+		}
 	}
 	for _, o := range f.Objects("mounts", maxList, "kind", "texts", "flags", "mode", "data", "access") {
 		m := spawn.Mount{Kind: spawn.MountKind(o.Int("kind", 0, 255)), Mode: uint32(o.Int("mode", 0, 0o7777))}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/broker"
 	"brainbox/internal/spawn"
 )
 
@@ -25,6 +26,7 @@ func fullJob() *Job {
 			Namespaces: &spawn.Namespaces{
 				Net: true, Loopback: true, Hostname: "room", Dir: "/w", UIDMap: []spawn.IDMap{{Inside: 0, Outside: 1, Count: 1<<32 - 1}},
 				GIDMap: []spawn.IDMap{{Inside: 1, Outside: 2, Count: 3}, {Inside: 4, Outside: 5, Count: 6}},
+				Reopen: [3]spawn.Reopen{{Path: "/dev/console", Flags: 2}, {}, {Path: "/dev/null", Flags: 0x801}},
 				Mounts: []spawn.Mount{
 					{Kind: spawn.KindBind, Path: "/\xff", Source: "/s", Held: 17, Over: 18, Writable: true, Exec: true, Devices: true, Recursive: true, OneMount: true},
 					{Kind: spawn.KindFile, Path: "/f", Mode: 0o1777, Data: []byte{0, 0xfe}},
@@ -33,6 +35,10 @@ func fullJob() *Job {
 					{Kind: spawn.KindMask, Path: "/m", Held: 19},
 				},
 			},
+		},
+		Broker: &broker.Config{
+			Sockets: []broker.Socket{{Folder: 20, Name: "\xff.sock", UID: 1<<32 - 2}, {Folder: 21, Name: "b", Pinned: 22}},
+			Rules:   broker.Rules{Ports: []uint16{1, 65535}, UDP: true, All: true},
 		},
 		Timeout: time.Second, KillAfter: 2 * time.Second, OutputLimit: 5, Relay: [3]bool{false, true, false}, Sanitize: true,
 	}
@@ -43,6 +49,7 @@ func TestJobsSurviveTheWire(t *testing.T) {
 		fullJob(),
 		{Spawn: spawn.Request{Path: "/x", Argv: []string{"x"}, Session: true, DieWithParent: true, Namespaces: &spawn.Namespaces{}}},
 		{Spawn: spawn.Request{Path: "/x", Argv: []string{"x"}, Stdio: [3]int{1, 2, 3}, Session: true, DieWithParent: true}},
+		{Spawn: spawn.Request{Path: "/x", Argv: []string{"x"}, Session: true, DieWithParent: true}, Broker: &broker.Config{}},
 	} {
 		text, fds := want.Encode()
 		got, err := Decode(text, fds)
