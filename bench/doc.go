@@ -2,6 +2,9 @@
 //
 //	bench -bin DIR -work DIR [-uid N] [-exec-policy FILE] [-rounds N] [-long N] >docs/benchmarks.md
 //	bench -only dirchain -page docs/benchmarks.md -work DIR [-tmpfs DIR] [-uid N] [-rounds N] [-long N]
+//	bench -only connects -page docs/benchmarks.md -bin DIR -work DIR [-uid N] [-rounds N]
+//	bench -only bridge -page docs/benchmarks.md -bin DIR -work DIR [-tmpfs DIR] [-uid N] [-rounds N]
+//	bench -only network -page docs/benchmarks.md -bin DIR -work DIR [-uid N] [-rounds N]
 //
 // It is started by "make bench". The commands of a group are started in
 // interleaved rounds, A B C A B C …, by one small starter process in the same
@@ -11,9 +14,13 @@
 // has the median over the rounds and its 95 % interval by order statistics. A
 // bound holds when the whole interval lies under it; otherwise it is not shown.
 //
-// With -only, the calls of one package are timed in this process, a batch of them
+// With -only dirchain, the calls of one package are timed in this process, a batch of them
 // with the package and one without in every round, and the package's part of the
-// page is replaced.
+// page is replaced. With -only connects the same is done for connects through the
+// broker, which are started as above, many by each start. With -only bridge it is done for
+// calls through a bridge, whose server and clients are in this process, and for starts with
+// and without one. With -only network it is done for a program that reaches a server by name:
+// it is another process, bench/netclient, inside and outside; the server is in this one.
 //
 // With -uid, as root, it gives up root first: bwrap and brainbox are then used
 // as an ordinary user does.

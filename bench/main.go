@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // options are what the command line says.
@@ -19,7 +21,7 @@ type options struct {
 	place
 	uid, rounds, long, warm int
 	onlyStarts              bool
-	only, into, tmpfs       string
+	only, into, tmpfs, tmp  string
 }
 
 func main() {
@@ -32,9 +34,10 @@ func main() {
 	flag.IntVar(&o.long, "long", 30, "rounds of what takes seconds; at least 30")
 	flag.IntVar(&o.warm, "warm", 5, "rounds before, left out")
 	flag.BoolVar(&o.onlyStarts, "starts", false, "measure only starts")
-	flag.StringVar(&o.only, "only", "", "measure only the `part` dirchain, into -page")
+	flag.StringVar(&o.only, "only", "", "measure only the `part` dirchain, connects, bridge or network, into -page")
 	flag.StringVar(&o.into, "page", "", "`file` whose part is replaced")
 	flag.StringVar(&o.tmpfs, "tmpfs", "", "empty `folder` on a tmpfs")
+	flag.StringVar(&o.tmp, "tmp", "", "TMPDIR of what is started: a `folder` of the user; -work has one else")
 	flag.Parse()
 	measure := func() error { return o.measure(os.Stdout) }
 	if o.only != "" {
@@ -60,7 +63,10 @@ func (o *options) measurePart() error {
 	if err := o.enough(); err != nil {
 		return err
 	}
-	if o.only != "dirchain" {
+	part := map[string]func(io.Writer) error{
+		"dirchain": o.dirchainPart, "connects": o.connectsPart, "bridge": o.bridgePart, "network": o.networkPart,
+	}[o.only]
+	if part == nil {
 		return fmt.Errorf("no part %q", o.only)
 	}
 	page, err := os.OpenFile(o.into, os.O_RDWR, 0)
@@ -72,16 +78,21 @@ func (o *options) measurePart() error {
 	if err != nil {
 		return err
 	}
+	var text, ofCaller bytes.Buffer
 	if o.uid != os.Getuid() {
+		if o.only == "network" {
+			if err := o.networkOfCaller(&ofCaller); err != nil {
+				return err
+			}
+		}
 		if err := giveUpRoot(o.uid); err != nil {
 			return err
 		}
 	}
-	var text bytes.Buffer
-	if err := o.dirchainPart(&text); err != nil {
+	if err := part(&text); err != nil {
 		return err
 	}
-	whole, err := replacePart(old, o.only, text.Bytes())
+	whole, err := replacePart(old, o.only, append(text.Bytes(), ofCaller.Bytes()...))
 	if err != nil {
 		return err
 	}
@@ -128,7 +139,10 @@ func (o *options) measure(out io.Writer) error {
 // prepare makes the folders and the exec policy, and returns the environment of
 // all that is measured.
 func (o *options) prepare() ([]string, error) {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.root + "/home", "TMPDIR=" + o.root + "/tmp", "LANG=C.UTF-8"}
+	if o.tmp == "" {
+		o.tmp = o.root + "/tmp"
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.root + "/home", "TMPDIR=" + o.tmp, "LANG=C.UTF-8"}
 	for _, dir := range []string{"tmp", "home", "exec", "work"} {
 		if err := os.Mkdir(filepath.Join(o.root, dir), 0o700); err != nil {
 			return nil, err
@@ -137,7 +151,7 @@ func (o *options) prepare() ([]string, error) {
 	if o.execPolicy == "" {
 		return env, nil
 	}
-	text := policyText(o.work, "", fmt.Sprintf("tmp_root = %q", o.root+"/exec"))
+	text := policyText(o.work, "", "", fmt.Sprintf("tmp_root = %q", o.root+"/exec"))
 	return append(env, "BRAINBOX_EXEC_POLICY="+o.execPolicy), write(o.execPolicy, text)
 }
 
@@ -148,8 +162,11 @@ func (o *options) page(out io.Writer, s starter, env []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n## As uid %d\n\n%s\n\nStarts, %d rounds:\n\n", os.Getuid(), machine(), o.rounds)
+	fmt.Fprintf(out, "\n## As uid %d\n\n%s TMPDIR is on %s.\n\nStarts, %d rounds:\n\n", os.Getuid(), machine(), fileSystem(o.tmp), o.rounds)
 	table(out, startRows(got))
+	if err := o.insidePage(out, s, env); err != nil {
+		return err
+	}
 	heap, err := o.heapRows(env)
 	if err != nil {
 		return err
@@ -181,6 +198,36 @@ func (o *options) page(out io.Writer, s starter, env []string) error {
 	return nil
 }
 
+// insidePage measures what namespaces are needed for, where there are any.
+func (o *options) insidePage(out io.Writer, s starter, env []string) error {
+	names, commands, err := o.insideStarts(env)
+	if err != nil {
+		return err
+	}
+	got, err := s.interleave(names, commands, o.warm, o.rounds)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nStarts in namespaces, %d rounds:\n\n", o.rounds)
+	table(out, insideRows(got))
+	tree, err := o.treeRows(env)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nThe end of a tree, %d rounds:\n\n", o.long)
+	table(out, tree)
+	if o.onlyStarts {
+		return nil
+	}
+	scan, err := o.scanRows()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nThe names of a tree on %s, %d rounds:\n\n", fileSystem(o.root), o.long)
+	table(out, scan)
+	return nil
+}
+
 func table(out io.Writer, rows []row) {
 	fmt.Fprintln(out, "| what | median | 95 % interval | bound | verdict |\n| --- | --- | --- | --- | --- |")
 	for _, r := range rows {
@@ -207,6 +254,21 @@ func machine() string {
 	}
 	return fmt.Sprintf("Linux %s, %d processors (%s), %s, %s.", kernel, runtime.NumCPU(), cpu, runtime.Version(),
 		strings.TrimSpace(string(version)))
+}
+
+// fileSystem is the type of the one that a folder is on.
+func fileSystem(dir string) string {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return err.Error()
+	}
+	switch uint32(st.Type) {
+	case unix.TMPFS_MAGIC:
+		return "tmpfs"
+	case unix.EXT4_SUPER_MAGIC:
+		return "ext4"
+	}
+	return fmt.Sprintf("type 0x%x", uint32(st.Type))
 }
 
 func firstLine(name string) string {

@@ -20,6 +20,11 @@ type place struct {
 	checkout   string // a git checkout, for the default policy
 	policy     string // P
 	policy100  string // P and 100 more paths
+	quiet      string // the writable folder of what runs in namespaces: its names are read
+	inside     string // P with that folder
+	guarded    string // a folder with 100 folders in it
+	open       string // P with that folder
+	protect100 string // and its 100 folders protected
 	execPolicy string // "" when brainbox-exec can have none
 }
 
@@ -32,38 +37,49 @@ func giveUpRoot(uid int) error {
 
 // policyText is the policy of the comparison: the system's folders, one folder
 // to write, no network.
-func policyText(work, more, sandbox string) string {
+func policyText(work, more, protect, sandbox string) string {
 	return fmt.Sprintf(`version = 1
 [filesystem]
 exec = ["/usr", "/bin", "/lib", "/lib64"]
 read = ["/etc"%s]
 write = [%q]
-[network]
+%s[network]
 mode = "none"
 [sandbox]
 %s
-`, more, work, sandbox)
+`, more, work, protect, sandbox)
 }
 
 // fill makes everything. The exec policy is there already when it is named:
 // only its owner may choose where it lies.
 func (p *place) fill() error {
-	var more strings.Builder
+	var more, names strings.Builder
+	p.guarded, p.quiet = filepath.Join(p.root, "guarded"), filepath.Join(p.root, "quiet")
 	for i := range 100 {
 		dir := filepath.Join(p.root, "paths", fmt.Sprint(i)) // a narrower grant in work would be a protect
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 		fmt.Fprintf(&more, ", %q", dir)
+		dir = filepath.Join(p.guarded, fmt.Sprint(i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		fmt.Fprintf(&names, "%q, ", dir)
 	}
 	tree, small := filepath.Join(p.work, "tree"), filepath.Join(p.work, "small")
 	program := filepath.Join(p.work, "program")
 	p.checkout = filepath.Join(p.work, "checkout")
 	p.policy, p.policy100 = filepath.Join(p.root, "p.toml"), filepath.Join(p.root, "p100.toml")
-	const landlock = `isolation = "landlock"`
+	p.inside, p.open, p.protect100 = filepath.Join(p.root, "q.toml"), filepath.Join(p.root, "g.toml"), filepath.Join(p.root, "g100.toml")
+	const landlock, namespaces = `isolation = "landlock"`, `isolation = "namespaces"`
 	return errors.Join(
-		write(p.policy, policyText(p.work, "", landlock)),
-		write(p.policy100, policyText(p.work, more.String(), landlock)),
+		write(p.policy, policyText(p.work, "", "", landlock)),
+		write(p.policy100, policyText(p.work, more.String(), "", landlock)),
+		os.MkdirAll(p.quiet, 0o755),
+		write(p.inside, policyText(p.quiet, "", "", namespaces)),
+		write(p.open, policyText(p.guarded, "", "", namespaces)),
+		write(p.protect100, policyText(p.guarded, "", "protect = ["+names.String()+"]\n", namespaces)),
 		files(tree, 200, 100), repository(tree),
 		files(small, 60, 100),
 		files(p.checkout, 1, 20), repository(p.checkout),

@@ -32,7 +32,18 @@ const (
 	become  = "brainbox-exec /bin/true"
 	run     = "brainbox run --isolation landlock --policy P -- /bin/true"
 	run100  = "the same with 100 more paths in P"
-	byRules = "brainbox run -- /bin/true in a checkout, the default policy"
+	byRules = "brainbox run --isolation landlock -- /bin/true in a checkout, the default policy"
+)
+
+// Those of the group "starts in namespaces".
+const (
+	bwrapAll    = "bwrap, all namespaces, the binds of P"
+	inside      = "brainbox run --isolation namespaces --policy P -- /bin/true"
+	insideBwrap = "bwrap, the same namespaces and mounts as with P"
+	insideRules = "brainbox run --isolation namespaces -- /bin/true in a checkout, the default policy"
+	rulesBwrap  = "bwrap, the same namespaces and mounts as with the default policy"
+	unguarded   = "P with a folder of 100 folders"
+	guarded100  = "and each of them protected"
 )
 
 func (p *place) run(policy string, argv ...string) []string {
@@ -46,21 +57,69 @@ func (p *place) starts() ([]string, map[string]command) {
 	w := p.work
 	names := []string{direct, bwrap, run, run100, byRules}
 	commands := map[string]command{
-		direct: {w, []string{"/bin/true"}},
-		bwrap: {w, []string{
-			"/usr/bin/bwrap", "--ro-bind", "/usr", "/usr", "--ro-bind", "/bin", "/bin", "--ro-bind", "/lib", "/lib",
-			"--ro-bind", "/lib64", "/lib64", "--ro-bind", "/etc", "/etc", "--bind", w, w, "--dev", "/dev",
-			"--proc", "/proc", "--unshare-net", "--", "/bin/true",
-		}},
+		direct:  {w, []string{"/bin/true"}},
+		bwrap:   {w, sixBinds(w, "--unshare-net")},
 		run:     {w, p.run(p.policy, "/bin/true")},
 		run100:  {w, p.run(p.policy100, "/bin/true")},
-		byRules: {p.checkout, []string{filepath.Join(p.bin, "brainbox"), "run", "-q", "--", "/bin/true"}},
+		byRules: {p.checkout, []string{filepath.Join(p.bin, "brainbox"), "run", "-q", "--isolation", "landlock", "--", "/bin/true"}},
 	}
 	if p.execPolicy != "" {
 		names = append(names, become)
 		commands[become] = command{w, []string{filepath.Join(p.bin, "brainbox-exec"), "/bin/true"}}
 	}
 	return names, commands
+}
+
+// sixBinds is bwrap with the binds of P.
+func sixBinds(folder string, more ...string) []string {
+	argv := []string{
+		"/usr/bin/bwrap", "--ro-bind", "/usr", "/usr", "--ro-bind", "/bin", "/bin", "--ro-bind", "/lib", "/lib",
+		"--ro-bind", "/lib64", "/lib64", "--ro-bind", "/etc", "/etc", "--bind", folder, folder, "--dev", "/dev",
+		"--proc", "/proc",
+	}
+	return append(append(argv, more...), "--", "/bin/true")
+}
+
+// insideStarts are the commands that end at once in namespaces.
+func (p *place) insideStarts(env []string) ([]string, map[string]command, error) {
+	same, err := p.sameBinds(env, p.quiet, p.inside)
+	if err != nil {
+		return nil, nil, err
+	}
+	sameRules, err := p.sameBinds(env, p.checkout, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	run := func(dir string, more ...string) command {
+		argv := append([]string{filepath.Join(p.bin, "brainbox"), "run", "-q", "--isolation", "namespaces"}, more...)
+		return command{dir, append(argv, "--", "/bin/true")}
+	}
+	names := []string{bwrapAll, inside, insideBwrap, insideRules, rulesBwrap, unguarded, guarded100}
+	return names, map[string]command{
+		bwrapAll:    {p.quiet, sixBinds(p.quiet, "--unshare-all")},
+		inside:      run(p.quiet, "--policy", p.inside),
+		insideBwrap: {p.quiet, same},
+		insideRules: run(p.checkout),
+		rulesBwrap:  {p.checkout, sameRules},
+		unguarded:   run(p.guarded, "--policy", p.open),
+		guarded100:  run(p.guarded, "--policy", p.protect100),
+	}, nil
+}
+
+// insideRows judges them.
+func insideRows(s samples) []row {
+	return []row{
+		plain("ms, "+bwrapAll, s.time(bwrapAll), "%.2f"),
+		plain("ms, "+insideBwrap, s.time(insideBwrap), "%.2f"),
+		plain("ms, "+inside, s.time(inside), "%.2f"),
+		plain(inside+", × bwrap with the binds of P alone", s.ratio(inside, bwrapAll), "%.2f"),
+		bounded(inside+", × bwrap with the same", s.ratio(inside, insideBwrap), 0.95),
+		plain("ms, "+rulesBwrap, s.time(rulesBwrap), "%.2f"),
+		plain("ms, "+insideRules, s.time(insideRules), "%.2f"),
+		bounded(insideRules+", × bwrap with the same", s.ratio(insideRules, rulesBwrap), 0.95),
+		bounded("ms more, 100 protected paths", s.difference(guarded100, unguarded), 3),
+		atMost("MiB, peak memory of the supervisor, the largest of all rounds", max(s.peak(inside), s.peak(insideRules)), 8),
+	}
 }
 
 // startRows judges the starts.

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"strings"
 	"testing"
 
 	"brainbox/landlock"
@@ -42,6 +43,47 @@ except OSError as e: print(errno.errorcode[e.errno])
 else: a.bind("s"); a.listen(); b = socket.socket(socket.AF_UNIX); b.connect("s"); print("connected")
 END
 `
+	pythonOwn = `/usr/bin/python3 - <<'END'
+import errno, os, socket
+here = os.getcwd()
+for folder, name in ((here, "s"), (os.environ["TMPDIR"], "s"), (here, "\0brainbox-own-%d" % os.getpid())):
+    os.chdir(folder) # a socket's path has 108 bytes
+    try: a = socket.socket(socket.AF_UNIX)
+    except OSError as e: print(errno.errorcode[e.errno])
+    else: a.bind(name); a.listen(); b = socket.socket(socket.AF_UNIX); b.connect(name); print("connected"); os.path.exists("s") and os.unlink("s")
+END
+`
+	goServer = `if CGO_ENABLED=0 go test . >log 2>&1; then echo passed; else echo failed; fi; rm -f log`
+	goModule = `printf 'module demo\n\ngo 1.21\n' >go.mod; cat >served_test.go <<'END'
+package served
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestServed(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }))
+	defer s.Close()
+	r, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if b, err := io.ReadAll(r.Body); err != nil || string(b) != "served" {
+		t.Fatal(string(b), err)
+	}
+	l, err := net.Listen("unix", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+}
+END
+`
 	pythonNames = `/usr/bin/python3 -c 'import socket; print(socket.gethostbyname("localhost"))'`
 )
 
@@ -77,6 +119,14 @@ func TestCompatLoopback(t *testing.T) {
 		{
 			name: "own path socket refused", needs: []string{"/usr/bin/python3"},
 			script: pythonUnix, refused: sockets,
+		},
+		{
+			name: "own sockets in the checkout, TMPDIR and the abstract names", needs: []string{"/usr/bin/python3"},
+			script: pythonOwn, refused: strings.Repeat(sockets, 3),
+		},
+		{
+			name: "go test with a server", needs: []string{"go"}, slow: true,
+			setup: goModule, script: goServer, refused: `failed\n`,
 		},
 		{name: "names of the hosts file", needs: []string{"/usr/bin/python3"}, script: pythonNames},
 	})

@@ -20,7 +20,14 @@ const (
 )
 
 // programs are built from this module, and lie in one folder of their own.
-var programs = []string{"./cmd/brainbox", "./integration/victim", "./integration/rejected"}
+var programs = []string{
+	"./cmd/brainbox", "./cmd/brainbox-exec", "./cmd/brainbox-host", "./cmd/brainbox-mcp",
+	"./integration/victim", "./integration/rejected", "./integration/workerhost", "./integration/visitor",
+}
+
+// mutated are built a second time, into a folder of their own, with layers that can be left
+// out (package mutation): a test of a worker has to be able to fail.
+var mutated = []string{"./cmd/brainbox", "./integration/workerhost"}
 
 // bin is the folder of the programs. TestMain sets it once.
 var bin string
@@ -70,12 +77,26 @@ func haveAll(dir string) error {
 			return fmt.Errorf("%s=%q: %s: %w", binVariable, dir, filepath.Base(p), err)
 		}
 	}
+	for _, p := range mutated {
+		if err := unix.Access(filepath.Join(dir, "mutated", filepath.Base(p)), unix.X_OK); err != nil {
+			return fmt.Errorf("%s=%q: mutated %s: %w", binVariable, dir, filepath.Base(p), err)
+		}
+	}
 	return nil
 }
 
 // build makes the programs as they are shipped: static, without cgo.
 func build(dir string) error {
-	args := append([]string{"build", "-trimpath", "-tags", "urfave_cli_no_docs", "-o", dir + "/"}, programs...)
+	if err := os.Mkdir(filepath.Join(dir, "mutated"), 0o755); err != nil {
+		return err
+	}
+	return errors.Join(
+		buildAs("urfave_cli_no_docs", dir, programs),
+		buildAs("urfave_cli_no_docs brainbox_mutation", filepath.Join(dir, "mutated"), mutated))
+}
+
+func buildAs(tags, dir string, programs []string) error {
+	args := append([]string{"build", "-trimpath", "-tags", tags, "-o", dir + "/"}, programs...)
 	cmd := exec.Command("go", args...)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -98,7 +98,7 @@ func metadataRows() []row {
 func processesRows() []row {
 	// A root canary has capabilities that the program lacks, so that it is safe.
 	rows := []row{
-		{id: "PR-12", name: "setpriority", attempt: call(unix.SYS_SETPRIORITY, 0, "{PID}", 3), user: true},
+		{id: "PR-12", name: "setpriority", attempt: call(unix.SYS_SETPRIORITY, 0, "{PID}", 19), user: true},
 		{
 			id: "PR-12", name: "sched_setaffinity",
 			attempt: call(unix.SYS_SCHED_SETAFFINITY, "{PID}", 8, "u64:1"), user: true,

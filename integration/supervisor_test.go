@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,18 +48,16 @@ func TestChildCannotReachSupervisor(t *testing.T) {
 // attack on the start that confines its own thread.
 func TestRejectedDesignIsReached(t *testing.T) {
 	needs.LandlockABI(t, 6)
-	_, hits, err := attack(exec.Command(program("rejected"), program("victim"), "attack", "200ms"), 0)
-	if err != nil {
-		t.Fatal(err)
+	missing := []string{"ptrace-seize", "process_vm_readv", "pidfd_getfd", "tgkill"}
+	for i := 0; len(missing) > 0 && i < 20; i++ { // one start reaches it nearly always
+		_, hits, err := attack(exec.Command(program("rejected"), program("victim"), "attack", "200ms"), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing = slices.DeleteFunc(missing, func(s string) bool { return slices.Contains(hits, s) })
 	}
-	for _, want := range []string{"ptrace-seize", "process_vm_readv", "pidfd_getfd", "tgkill"} {
-		found := false
-		for _, h := range hits {
-			found = found || h == want
-		}
-		if !found {
-			t.Errorf("%s did not succeed against the rejected design, only %q did: the attack proves nothing", want, hits)
-		}
+	if len(missing) > 0 {
+		t.Errorf("%q did not succeed against the rejected design: the attack proves nothing", missing)
 	}
 }
 

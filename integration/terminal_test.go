@@ -78,10 +78,8 @@ func TestTerminalKeys(t *testing.T) {
 	t.Run("^C ends the program", func(t *testing.T) {
 		p := newPTY(t)
 		at := filepath.Join(w.dir("W"), "held")
-		cmd, started := boxedAndTold(t, program("victim"), "hold", at)
-		p.start(t, w.dir("W"), cmd)
+		p.start(t, w.dir("W"), boxed(nil, program("victim"), "hold", at))
 		pid := pidIn(t, at)
-		started()
 		p.typed(t, "\x03")
 		if status := p.end(t); status != 130 || alive(pid) {
 			t.Errorf("status %d, program alive: %v: %q", status, alive(pid), p.seen)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTreeEnds(t *testing.T) {
@@ -32,9 +34,9 @@ func TestTreeEnds(t *testing.T) {
 		reap(t, pid)
 	})
 	t.Run("esc/PR-16 ignores every signal and stops itself", func(t *testing.T) {
-		r := confined(t, w, []string{"--timeout", "1s", "--kill-after", "1s"}, program("victim"), "stubborn", at("stubborn"))
+		r := confined(t, w, []string{"--timeout", "3s", "--kill-after", "1s"}, program("victim"), "stubborn", at("stubborn"))
 		pid := pidIn(t, at("stubborn"))
-		if r.status != 124 || alive(pid) || r.took < 2*time.Second {
+		if r.status != 124 || alive(pid) || r.took < 4*time.Second {
 			t.Errorf("status %d after %v, process alive: %v\n%s", r.status, r.took, alive(pid), r.err)
 		}
 	})
@@ -74,11 +76,10 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	w := newWorld(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		path := filepath.Join(w.dir("W"), "signal-"+itoa(int(sig)))
-		cmd, started := boxedAndTold(t, program("victim"), "hold", path)
+		cmd := boxed(nil, program("victim"), "hold", path)
 		cmd.Dir, cmd.Env = w.dir("W"), environ(t)
 		must(t, cmd.Start())
 		pid := pidIn(t, path)
-		started()
 		must(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait()
 		if got := cmd.ProcessState.ExitCode(); got != 128+int(sig) || alive(pid) {
@@ -87,11 +88,53 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestKilledAtRandom is esc/LA-12: whenever brainbox is killed, what it leaves is
-// confined or ends.
+// TestSignalAtAnyMoment is esc/LA-12: TERM reaches a program that runs, however short a
+// time; before that it ends brainbox, and no program has run.
+func TestSignalAtAnyMoment(t *testing.T) {
+	kernel(t)
+	w := newWorld(t)
+	runs, passed := 100, 0
+	if testing.Short() {
+		runs = 10
+	}
+	for i := range runs {
+		mark := filepath.Join(w.dir("W"), fmt.Sprint("term-", i))
+		cmd := exec.Command(program("brainbox"), boxArgs(nil, program("victim"), "hold", mark)...)
+		cmd.Dir, cmd.Env = w.dir("W"), environ(t)
+		must(t, cmd.Start())
+		if i%4 == 0 { // as soon as it runs, which brainbox may not know yet
+			waitFor(t, mark, func() bool { _, err := os.Lstat(mark); return err == nil })
+		} else {
+			time.Sleep(time.Duration(rand.Int64N(int64(20 * time.Millisecond))))
+		}
+		must(t, cmd.Process.Signal(syscall.SIGTERM))
+		_ = cmd.Wait()
+		if left := marked(t, mark); len(left) != 0 {
+			t.Errorf("run %d: processes %d are left", i, left)
+		}
+		_, err := os.Lstat(mark)
+		switch status := cmd.ProcessState.ExitCode(); {
+		case status == 128+int(syscall.SIGTERM):
+			passed++
+		case status != -1 || err == nil:
+			t.Errorf("run %d: %v, and the program ran: %v", i, cmd.ProcessState, err == nil)
+		}
+	}
+	if passed < runs/4 {
+		t.Errorf("%d of %d signals reached the program, want a quarter at least", passed, runs)
+	}
+}
+
+// TestKilledAtRandom is esc/LA-12 and esc/LA-13: whenever brainbox is killed, what it leaves
+// is confined or ends, no mount is left, the checkout is as it was, and the next start takes
+// the private folders away.
 func TestKilledAtRandom(t *testing.T) {
 	kernel(t)
 	w := newWorld(t)
+	repository(t, w)
+	before, mounts := tree(t, w.dir("O"), w.dir("R"), filepath.Join(w.dir("W"), ".git")), read(t, "/proc/self/mountinfo")
+	base := t.TempDir() // of the private folders of these runs alone
+	must(t, os.Chmod(base, 0o700))
 	runs := 100
 	if testing.Short() {
 		runs = 10
@@ -100,7 +143,7 @@ func TestKilledAtRandom(t *testing.T) {
 	for i := range runs {
 		mark := filepath.Join(w.dir("W"), fmt.Sprint("mark-", i))
 		cmd := exec.Command(program("brainbox"), boxArgs(nil, program("victim"), "hold", mark)...)
-		cmd.Dir, cmd.Env = w.dir("W"), environ(t)
+		cmd.Dir, cmd.Env = w.dir("W"), environ(t, "TMPDIR="+base)
 		must(t, cmd.Start())
 		if i%4 == 0 { // once it is known to run
 			pidIn(t, mark)
@@ -116,6 +159,36 @@ func TestKilledAtRandom(t *testing.T) {
 		})
 	}
 	t.Logf("%d starts, %d sightings of what outlived brainbox for a moment", runs, seen)
+	if diff := cmp.Diff(before, tree(t, w.dir("O"), w.dir("R"), filepath.Join(w.dir("W"), ".git"))); diff != "" {
+		t.Errorf("what the program did not write changed (-before +after):\n%s", diff)
+	}
+	if after := read(t, "/proc/self/mountinfo"); after != mounts {
+		t.Errorf("the mounts are not what they were:\n%s", cmp.Diff(mounts, after))
+	}
+	sweptByTheNext(t, w, base)
+}
+
+// sweptByTheNext starts once more when what was left is old enough, and wants all of it gone.
+func sweptByTheNext(t *testing.T, w *world, base string) {
+	t.Helper()
+	folders := filepath.Join(base, "brainbox-"+itoa(os.Geteuid()))
+	left, err := os.ReadDir(folders)
+	must(t, err)
+	if len(left) == 0 {
+		t.Fatal("control: no kill left anything")
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, e := range left {
+		must(t, os.Chtimes(filepath.Join(folders, e.Name()), long, long))
+	}
+	cmd := exec.Command(program("brainbox"), boxArgs(nil, "/bin/sleep", "1")...) // it sweeps meanwhile
+	cmd.Env = environ(t, "TMPDIR="+base)
+	if r := run(t, w.dir("W"), cmd); r.status != 0 {
+		t.Fatalf("status %d\n%s", r.status, r.err)
+	}
+	if left, err := os.ReadDir(folders); err == nil && len(left) > 0 {
+		t.Errorf("%d folders are left, such as %q", len(left), left[0].Name())
+	}
 }
 
 // marked lists the processes whose arguments name the mark. A victim among them that

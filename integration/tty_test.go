@@ -53,7 +53,9 @@ func (p *pty) size(t testing.TB, rows, columns uint16) {
 func (p *pty) start(t testing.TB, dir string, cmd *exec.Cmd) {
 	t.Helper()
 	p.cmd = cmd
-	cmd.Dir, cmd.Env = dir, environ(t, "TERM=dumb")
+	if cmd.Dir = dir; cmd.Env == nil {
+		cmd.Env = environ(t, "TERM=dumb")
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.slave, p.slave, p.slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	must(t, cmd.Start())
@@ -81,7 +83,7 @@ func (p *pty) typed(t testing.TB, text string) {
 // shows waits until the text was printed.
 func (p *pty) shows(t testing.TB, text string) {
 	t.Helper()
-	for end := time.Now().Add(patience / 3); !strings.Contains(p.seen.String(), text); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(p.seen.String(), text); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the terminal does not show %q, but %q", text, p.seen)
 		}
@@ -91,7 +93,7 @@ func (p *pty) shows(t testing.TB, text string) {
 // end waits for the program and returns its status.
 func (p *pty) end(t testing.TB) int {
 	t.Helper()
-	timer := time.AfterFunc(patience/3, func() { _ = p.cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
@@ -108,22 +110,4 @@ func (p *pty) mode(t testing.TB) unix.Termios {
 // boxed is a command inside brainbox.
 func boxed(flags []string, command ...string) *exec.Cmd {
 	return exec.Command(program("brainbox"), boxArgs(flags, command...)...)
-}
-
-// boxedAndTold is boxed, and a function to call after Start: it waits until brainbox
-// says that the program has started, and takes signals itself. A signal between the
-// two ends brainbox by the default action, and the program with it.
-func boxedAndTold(t *testing.T, command ...string) (*exec.Cmd, func()) {
-	t.Helper()
-	cmd := boxed([]string{"--status-fd", "3"}, command...)
-	from, to, err := os.Pipe()
-	must(t, err)
-	t.Cleanup(func() { _ = from.Close() })
-	cmd.ExtraFiles = []*os.File{to}
-	return cmd, func() {
-		t.Helper()
-		must(t, to.Close())
-		_, err := from.Read(make([]byte, 1))
-		must(t, err)
-	}
 }

@@ -71,7 +71,8 @@ func start(host *launcher.Host, folder string, null int) error {
 	if err != nil {
 		return err
 	}
-	facts, err := launcher.Observe(p, place, launcher.Request{Command: []string{"/bin/true"}})
+	// Untried: a trial of namespaces is a fork of this process, which is what a Host spares it.
+	facts, err := launcher.Observe(p, place, launcher.Request{Command: []string{"/bin/true"}, Untried: true})
 	if err != nil {
 		return err
 	}

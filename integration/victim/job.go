@@ -14,7 +14,8 @@ import (
 // opJob is a very small shell with job control: it runs one program as the terminal's
 // foreground job, says when that is stopped, and continues it after the line "fg".
 func opJob(words []string) (string, error) {
-	signal.Ignore(unix.SIGTTOU, unix.SIGTTIN, unix.SIGTSTP)
+	signal.Ignore(unix.SIGTTOU, unix.SIGTTIN)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP) // not ignored, which the job would inherit
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}

@@ -40,6 +40,9 @@ func operation(name string) func([]string) (string, error) {
 	case "sigio":
 		return one(opSigIO)
 	}
+	if op := worker(name); op != nil {
+		return op
+	}
 	return process(name)
 }
 
