@@ -1,26 +1,34 @@
 # bash completion for brainbox(1), brainbox-exec(8) and brainbox-kill(8).
 # A test of the command compares the words here with the flags it has.
 
-_brainbox_verbs='run check why probe policy version'
+_brainbox_verbs='run check why probe policy events approve version call write edit mask rm mv mcp'
 _brainbox_policy_verbs='show validate compile'
 _brainbox_flags_policy='--policy --profile --ro --rox --rw --rwx --protect --deny --no-protect
 	--env --env-file --connect-tcp --bind-tcp --publish --allow-host --unix --allow-degraded
-	--net --dns --seccomp --isolation --home --cwd --timeout --kill-after --memory --cpu --pids
-	--nofile --fsize --output-limit --git-config --keep-created --help'
+	--net --dns --resolver --seccomp --isolation --home --cwd --timeout --kill-after --memory --cpu --pids
+	--nofile --fsize --output-limit --git-config --keep-created --bridge --gate --ask --help'
 _brainbox_flags_run="$_brainbox_flags_policy --pass-fd --status-fd --dry-run --sanitize
 	--quiet -q --verbose -v"
 _brainbox_flags_check="$_brainbox_flags_policy --json --exec --tree"
-_brainbox_flags_why="$_brainbox_flags_policy"
+_brainbox_flags_why="$_brainbox_flags_policy --json"
 _brainbox_flags_probe='--json --help'
+_brainbox_flags_events='--session --socket --json --since --follow -f --audit --verify --head --help'
+_brainbox_flags_approve='--session --socket --json --list --deny --grants --revoke --hold --help'
 _brainbox_flags_show="$_brainbox_flags_policy"
-_brainbox_operations='read write exec connect bind unix env syscall'
+_brainbox_flags_call='--output --help'
+_brainbox_flags_write='--root --base --append --create --json --help'
+_brainbox_flags_edit='--root --base --files --json --help'
+_brainbox_flags_mask='--root --instruction --json --help'
+_brainbox_flags_rm='--root --base --recursive -r --json --help'
+_brainbox_flags_mv='--root --replace -f --json --help'
+_brainbox_operations='read write exec connect bind unix host env syscall tool'
 _brainbox_clauses='protect metadata network hosts unix ipc shared_memory processes tree pids
 	memory cpu time output nofile fsize core env seccomp capabilities'
 
 # _brainbox_value FLAG CUR: completes the value of a flag; 1 when it takes none.
 _brainbox_value() {
 	case $1 in
-	--policy | --ro | --rox | --rw | --rwx | --protect | --deny | --no-protect | --env-file | --unix)
+	--policy | --ro | --rox | --rw | --rwx | --protect | --deny | --no-protect | --env-file | --unix | --bridge | --gate | --socket | --audit)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$2")
 		;;
@@ -42,8 +50,9 @@ _brainbox_value() {
 	--isolation) mapfile -t COMPREPLY < <(compgen -W 'auto landlock namespaces' -- "$2") ;;
 	--allow-degraded) mapfile -t COMPREPLY < <(compgen -W "$_brainbox_clauses" -- "$2") ;;
 	--env) mapfile -t COMPREPLY < <(compgen -e -- "$2") ;;
-	--connect-tcp | --bind-tcp | --publish | --allow-host | --timeout | --kill-after | --memory | --cpu | --pids | \
-		--nofile | --fsize | --output-limit | --pass-fd | --status-fd) COMPREPLY=() ;;
+	--connect-tcp | --bind-tcp | --publish | --allow-host | --resolver | --timeout | --kill-after | --memory | --cpu | --pids | \
+		--nofile | --fsize | --output-limit | --pass-fd | --status-fd | --since | --head | --deny | --revoke | --hold | --root | --base | --instruction) COMPREPLY=() ;;
+	--session) mapfile -t COMPREPLY < <(compgen -W "$(ls "${XDG_RUNTIME_DIR:-/nonexistent}/brainbox" 2>/dev/null)" -- "$2") ;;
 	*) return 1 ;;
 	esac
 }
@@ -99,7 +108,7 @@ _brainbox() {
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -W "$_brainbox_operations" -- "$cur"; compgen -f -- "$cur")
 		;;
-	validate | compile)
+	validate | compile | events | write | edit | mask | rm | mv)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		;;
