@@ -22,6 +22,10 @@ type Options struct {
 	Sanitize bool                   // escape control characters in the program's output
 	Started  func(p *Plan, pid int) // what was started by which plan; see Result
 
+	// Observe, if set, makes an observer for the plan that is carried out. Isolation is what the
+	// plan says, and nothing that the observer does changes what the program may do.
+	Observe func(p *Plan, f *Facts) (Observer, error)
+
 	// Hold, if set, is the end of a socket pair by which whoever asks on the program's
 	// terminal has it held (package hold). It is closed when the run is over.
 	Hold *os.File

@@ -7,6 +7,7 @@ import (
 // Call is one system call that waits for its answer. It is good until its handler returns.
 type Call struct {
 	TID  int       // of the calling thread, in this process's pid namespace
+	Nr   int       // of the system call
 	Args [6]uint64 // the registers
 
 	id uint64
@@ -17,6 +18,11 @@ type Call struct {
 type Answer struct {
 	Value int64
 	Errno syscall.Errno // if not 0, the call fails with it
+
+	// Continue has the kernel make the call as if nobody had been asked
+	// (SECCOMP_USER_NOTIF_FLAG_CONTINUE, Linux 5.5), with arguments that the program may have
+	// changed meanwhile. It is for who only watches: whoever decides must never set it.
+	Continue bool
 }
 
 // Handler answers one kind of call. It runs on a thread that is locked to it, and several

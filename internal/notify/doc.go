@@ -15,9 +15,10 @@
 // blocked handler is interrupted every now and then to look whether the program is still
 // there, and whether a signal waits for it.
 //
-// There is no answer that lets the kernel make the call itself
-// (SECCOMP_USER_NOTIF_FLAG_CONTINUE). The arguments lie in the program's memory and its
-// table of descriptors, and another of its threads can change them after they were judged.
+// A handler that decides never lets the kernel make the call itself (Answer.Continue): the
+// arguments lie in the program's memory and its table of descriptors, and another of its
+// threads can change them after they were judged. It is there for who only watches calls
+// that something else decides about.
 //
 // # Limits
 //

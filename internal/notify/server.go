@@ -248,7 +248,7 @@ func (w *worker) run() {
 			return
 		}
 		answer := w.answer()
-		send(s.fd, &response{id: w.req.id, val: answer.Value, errno: -int32(answer.Errno)})
+		send(s.fd, answer.response(w.req.id))
 		if !w.again() {
 			return
 		}
@@ -293,5 +293,5 @@ func (w *worker) answer() Answer {
 	if r.pid == 0 { // not of this pid namespace: nothing can be taken from it
 		return Answer{Errno: syscall.EACCES}
 	}
-	return h(&Call{TID: int(r.pid), Args: r.args, id: r.id, w: w})
+	return h(&Call{TID: int(r.pid), Nr: int(r.nr), Args: r.args, id: r.id, w: w})
 }

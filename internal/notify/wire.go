@@ -27,6 +27,14 @@ type response struct {
 	flags uint32
 }
 
+// response is an answer in the kernel's form, which takes no value or error beside the flag.
+func (a Answer) response(id uint64) *response {
+	if a.Continue && a.Errno == 0 {
+		return &response{id: id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	}
+	return &response{id: id, val: a.Value, errno: -int32(a.Errno)}
+}
+
 // sizes is struct seccomp_notif_sizes.
 type sizes struct{ notif, resp, data uint16 }
 
