@@ -10,6 +10,12 @@
 // files and runs no test is a failure, as is a test that fails. Each package is
 // one line: "ok", the import path, and how many tests ran and were skipped.
 //
+// A test that failed and passes three times when its binary runs it alone is unsteady: its
+// failure is printed, its name stands at the end of the package's line, and the package
+// passes. It is a fault of the test or of the code, and is to be looked for. Where a single
+// failure is what a test looks for (races, attacks, the escape matrix, what the tables say in
+// isolation namespaces), and where the binary crashed or took too long, there is no second run.
+//
 // The environment is made anew. BRAINBOX_TEST_MUST_RUN is handed over, with the
 // word "root" replaced by "user" for an ordinary user, and the other way for
 // root; -must-run sets it where that user can have less (cgroups, loop devices,

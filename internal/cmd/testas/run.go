@@ -114,18 +114,30 @@ func (u user) test(ctx context.Context, opts options, p pkg, binary string, stdo
 	if opts.run != "" {
 		args = append(args, "-test.run="+opts.run)
 	}
-	out, err := u.command(ctx, filepath.Join(u.base, "src", p.dir), binary, args...).CombinedOutput()
+	dir := filepath.Join(u.base, "src", p.dir)
+	out, err := u.command(ctx, dir, binary, args...).CombinedOutput()
 	n := count(string(out))
 	if err == nil && n.ran == 0 {
 		err = errors.New("no test ran")
 	}
+	var shaky []string
 	if err != nil {
 		_, _ = io.WriteString(stdout, failures(string(out)))
-		return err
+		if shaky = unsteady(string(out)); len(shaky) == 0 || ctx.Err() != nil {
+			return err
+		}
+		out, failed := u.command(ctx, dir, binary, append(args, onlyThese(shaky)...)...).CombinedOutput()
+		if failed != nil || count(string(out)).ran < again*len(shaky) {
+			_, _ = io.WriteString(stdout, failures(string(out)))
+			return err
+		}
 	}
 	fmt.Fprintf(stdout, "ok\t%s\t%d tests", p.path, n.ran)
 	if n.skipped > 0 {
 		fmt.Fprintf(stdout, ", %d skipped", n.skipped)
+	}
+	if len(shaky) > 0 {
+		fmt.Fprintf(stdout, ", UNSTEADY: %s", strings.Join(shaky, " "))
 	}
 	fmt.Fprintln(stdout)
 	return nil

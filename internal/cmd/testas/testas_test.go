@@ -54,6 +54,24 @@ func TestCountAndFailures(t *testing.T) {
 	}
 }
 
+func TestUnsteady(t *testing.T) {
+	const a, b = "\x16=== RUN   TestA\n\x16--- FAIL: TestA (0.00s)\n", "\x16=== RUN   TestB\n\x16    --- FAIL: TestB/b (0s)\n\x16--- FAIL: TestB (0.00s)\n"
+	for _, tt := range []struct {
+		out, want string
+	}{
+		{a + b + "FAIL\n", "TestA TestB"},
+		{a, ""}, // ended by a signal
+		{a + "\x16=== RUN   TestB\n\npanic: test timed out after 1s\nFAIL\n", ""},
+		{a + "\x16=== RUN   TestMatrixFiles\n\x16--- FAIL: TestMatrixFiles (0.00s)\nFAIL\n", ""},
+		{"said: --- FAIL: TestA\n\x16--- PASS: TestA (0.00s)\nFAIL\n", ""},
+		{"", ""},
+	} {
+		if got := strings.Join(unsteady(tt.out), " "); got != tt.want {
+			t.Errorf("unsteady(%q) = %q, want %q", tt.out, got, tt.want)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, args := range [][]string{{}, {"-uid=-1", "."}, {"-uid=4294967295", "."}, {"-nonsense", "."}} {
 		if opts, err := parse(args, &bytes.Buffer{}); err == nil {
@@ -93,8 +111,25 @@ func TestUser(t *testing.T) {
 }
 func TestSkips(t *testing.T) { t.Skip("why not") }
 `,
-		"good/testdata/x":   "x",
-		"bad/bad_test.go":   "package bad\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Error(\"it is bad\") }\n",
+		"good/testdata/x": "x",
+		"bad/bad_test.go": "package bad\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Error(\"it is bad\") }\n",
+		"shaky/s_test.go": `package shaky
+import ("os"; "testing")
+func TestOnce(t *testing.T) {
+	if _, err := os.Stat(os.Getenv("HOME")+"/once"); err == nil { return }
+	os.WriteFile(os.Getenv("HOME")+"/once", nil, 0o600)
+	t.Error("this time")
+}
+func TestSteady(*testing.T) {}
+`,
+		"raced/r_test.go": `package raced
+import ("os"; "testing")
+func TestRace(t *testing.T) {
+	if _, err := os.Stat(os.Getenv("HOME")+"/raced"); err == nil { return }
+	os.WriteFile(os.Getenv("HOME")+"/raced", nil, 0o600)
+	t.Error("got out")
+}
+`,
 		"empty/e_test.go":   "package empty\n",
 		"vanish/v_test.go":  "package vanish\nimport (\"syscall\"; \"testing\")\nfunc TestV(*testing.T) { syscall.Exit(0) }\n",
 		"notests/notest.go": "package notests\n",
@@ -132,6 +167,9 @@ func TestRuns(t *testing.T) {
 		{"a package that is not there fails", "./nowhere", false, ""},
 		{"one failing package fails all", "./...", false, "ok\texample.test/good\t2 tests, 1 skipped\n"},
 		{"a package without test files is named", "./notests", true, "-\texample.test/notests\tno test files\n"},
+		{"what passes three times alone is unsteady", "./shaky", true, "ok\texample.test/shaky\t2 tests, UNSTEADY: TestOnce\n"},
+		{"the failure of an unsteady test is printed", "./shaky", true, "this time"},
+		{"an attack that succeeds once fails", "./raced", false, "got out"},
 		{"passing tests pass", "./good", true, "ok\texample.test/good\t2 tests, 1 skipped\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
