@@ -8,7 +8,7 @@ PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network lint fmt man install clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install clean
 
 all: build
 
@@ -55,6 +55,9 @@ bench-bridge: build
 
 bench-network: build
 	hack/bench -network bin docs/benchmarks.md '$(STAMP)'
+
+bench-explain: build
+	hack/bench -explain bin docs/benchmarks.md '$(STAMP)'
 
 lint:
 	$(TOOL) golangci-lint run --allow-serial-runners

@@ -5,6 +5,7 @@
 //	bench -only connects -page docs/benchmarks.md -bin DIR -work DIR [-uid N] [-rounds N]
 //	bench -only bridge -page docs/benchmarks.md -bin DIR -work DIR [-tmpfs DIR] [-uid N] [-rounds N]
 //	bench -only network -page docs/benchmarks.md -bin DIR -work DIR [-uid N] [-rounds N]
+//	bench -only explain -page docs/benchmarks.md -bin DIR -work DIR [-uid N] [-rounds N]
 //
 // It is started by "make bench". The commands of a group are started in
 // interleaved rounds, A B C A B C …, by one small starter process in the same
@@ -20,7 +21,8 @@
 // broker, which are started as above, many by each start. With -only bridge it is done for
 // calls through a bridge, whose server and clients are in this process, and for starts with
 // and without one. With -only network it is done for a program that reaches a server by name:
-// it is another process, bench/netclient, inside and outside; the server is in this one.
+// it is another process, bench/netclient, inside and outside; the server is in this one. With
+// -only explain it is done for programs that open many files, in a run that is explained.
 //
 // With -uid, as root, it gives up root first: bwrap and brainbox are then used
 // as an ordinary user does.

@@ -34,7 +34,7 @@ func main() {
 	flag.IntVar(&o.long, "long", 30, "rounds of what takes seconds; at least 30")
 	flag.IntVar(&o.warm, "warm", 5, "rounds before, left out")
 	flag.BoolVar(&o.onlyStarts, "starts", false, "measure only starts")
-	flag.StringVar(&o.only, "only", "", "measure only the `part` dirchain, connects, bridge or network, into -page")
+	flag.StringVar(&o.only, "only", "", "measure only the `part` dirchain, connects, bridge, network or explain, into -page")
 	flag.StringVar(&o.into, "page", "", "`file` whose part is replaced")
 	flag.StringVar(&o.tmpfs, "tmpfs", "", "empty `folder` on a tmpfs")
 	flag.StringVar(&o.tmp, "tmp", "", "TMPDIR of what is started: a `folder` of the user; -work has one else")
@@ -65,6 +65,7 @@ func (o *options) measurePart() error {
 	}
 	part := map[string]func(io.Writer) error{
 		"dirchain": o.dirchainPart, "connects": o.connectsPart, "bridge": o.bridgePart, "network": o.networkPart,
+		"explain": o.explainPart,
 	}[o.only]
 	if part == nil {
 		return fmt.Errorf("no part %q", o.only)
