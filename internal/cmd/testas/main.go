@@ -18,7 +18,9 @@ type options struct {
 	run      string
 	mustRun  string
 	timeout  time.Duration
-	assert   bool // this process is the one that asserts its identity
+	assert   bool   // this process is the one that asserts its identity
+	self     bool   // run as the caller
+	flags    string // for go test, with self
 	packages []string
 }
 
@@ -41,6 +43,9 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if opts.assert {
 		return assertIdentity(int(opts.uid), int(opts.gid))
 	}
+	if opts.self {
+		return testSelf(ctx, opts, stdout)
+	}
 	return testAll(ctx, opts, stdout)
 }
 
@@ -55,6 +60,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		"`WORDS` of BRAINBOX_TEST_MUST_RUN for the tests")
 	flags.DurationVar(&opts.timeout, "timeout", 10*time.Minute, "time limit of one package")
 	flags.BoolVar(&opts.assert, "assert", false, "only assert that this process has the uid and the gid")
+	flags.BoolVar(&opts.self, "self", false, "run the tests as the caller, by go test, and only those that fail again")
+	flags.StringVar(&opts.flags, "flags", "", "with -self: `FLAGS` for go test")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,6 +69,49 @@ func TestUnsteady(t *testing.T) {
 	} {
 		if got := strings.Join(unsteady(tt.out), " "); got != tt.want {
 			t.Errorf("unsteady(%q) = %q, want %q", tt.out, got, tt.want)
+		}
+	}
+}
+
+func TestFailedPackages(t *testing.T) {
+	const bad = "--- FAIL: TestA (0.00s)\n    a_test.go:1: wrong\n    --- FAIL: TestA/b (0.00s)\nFAIL\nFAIL\tx/a\t0.01s\n"
+	for _, tt := range []struct {
+		out, want string
+		ok        bool
+	}{
+		{"ok  \tx/b\t0.1s\n" + bad + "FAIL\n", "[{x/a [TestA]}]", true},
+		{bad + "FAIL\tx/b [build failed]\nFAIL\n", "[]", false},
+		{bad + "panic: test timed out\nFAIL\tx/b\t1s\nFAIL\n", "[]", false},
+		{"--- FAIL: TestEscape (0.00s)\nFAIL\nFAIL\tx/a\t0.01s\nFAIL\n", "[]", false},
+		{"", "[]", false},
+	} {
+		if got, ok := failedPackages(tt.out); fmt.Sprint(got) != tt.want || ok != tt.ok {
+			t.Errorf("failedPackages(%q) = %v, %v, want %s, %v", tt.out, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestSelf(t *testing.T) {
+	cache, err := exec.Command(needs.Program(t, "go"), "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Chdir(module(t))
+	for _, tt := range []struct {
+		pkg, want string
+		ok        bool
+	}{
+		{"./shaky", "\tUNSTEADY: TestOnce\n", true},
+		{"./bad", "it is bad", false},
+		{"./raced", "got out", false},
+	} {
+		var out bytes.Buffer
+		err := testSelf(t.Context(), options{timeout: time.Minute, flags: "-short", packages: []string{tt.pkg}}, &out)
+		if (err == nil) != tt.ok || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: %v, want ok %v and %q:\n%s", tt.pkg, err, tt.ok, tt.want, out.String())
 		}
 	}
 }
