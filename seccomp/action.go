@@ -32,6 +32,9 @@ func (a Action) Errno() (e uint16, ok bool) {
 	return uint16(a & dataMask), a&actionMask == errnoAction
 }
 
+// Kind is the action without its errno or message.
+func (a Action) Kind() Action { return a & actionMask }
+
 // runs reports whether the system call may still happen after a: the kernel
 // runs it itself, or leaves that to another process.
 func (a Action) runs() bool {
