@@ -49,8 +49,8 @@ func (e Event) Signal() syscall.Signal {
 // Event waits for the next change. io.EOF means that the init has ended, and with it the
 // program, whether or not its end was told.
 func (i *Init) Event() (Event, error) {
-	m, fd, err := receive(i.sock, 0)
-	if fd >= 0 {
+	m, fds, err := receive(i.sock, 0)
+	for _, fd := range fds {
 		unix.Close(fd)
 	}
 	switch {

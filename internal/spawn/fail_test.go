@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // everything is a start with every kind of step. It writes w/ran when the program runs.
@@ -102,9 +104,22 @@ func points(t testing.TB, r *Request) (all []point) {
 // Every single call may fail: what failed is named, and nothing is left of the start.
 func TestEveryCallInNamespacesCanFail(t *testing.T) {
 	w := t.TempDir()
+	everyCallCanFail(t, everything(t, w), w)
+}
+
+func TestEveryCallInNamespacesWithAListenerCanFail(t *testing.T) {
+	needs.Notify(t)
+	w := t.TempDir()
+	r := everything(t, w)
+	r.Filter, r.Listener, r.Mark = notifyUmask(), true, testMark
+	r.Limits = append(r.Limits, Limit{Resource: unix.RLIMIT_NOFILE, Cur: 16, Max: 16})
+	everyCallCanFail(t, r, w)
+}
+
+func everyCallCanFail(t *testing.T, r *Request, w string) {
+	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	r := everything(t, w)
 	at := points(t, r)
 	before := state(t)
 	for _, p := range at {
@@ -135,6 +150,9 @@ func TestEveryCallInNamespacesCanFail(t *testing.T) {
 			} else {
 				child.Init.End()
 				unix.Close(child.PidFD)
+				if r.Listener {
+					unix.Close(child.Listener)
+				}
 			}
 			continue
 		}

@@ -29,6 +29,7 @@ func TestListIsGolden(t *testing.T) {
 	golden(t, "testdata/list.golden", show(j.calls))
 
 	r.Limits, r.Listener = append(r.Limits, Limit{Resource: unix.RLIMIT_NOFILE, Cur: 9, Max: 9}), true
+	r.Mark = testMark
 	j = newJob()
 	if err := j.build(r, func(fd int) int { return fd + 100 }, 4242); err != nil {
 		t.Fatal(err)
@@ -106,15 +107,21 @@ func TestListsInNamespacesAreGolden(t *testing.T) {
 			},
 		},
 	}
-	if err := r.check(); err != nil {
-		t.Fatal(err)
-	}
-	s := newSetup()
 	kind := func(fd int) (identity, error) {
 		return identity{ino: uint64(fd), kind: map[bool]uint32{true: unix.S_IFREG, false: unix.S_IFDIR}[fd == 22]}, nil
 	}
-	if err := s.build(r, func(fd int) int { return fd + 100 }, 150, []span{{1 << 40, 99}}, kind); err != nil {
-		t.Fatal(err)
+	lists := func() string {
+		if err := r.check(); err != nil {
+			t.Fatal(err)
+		}
+		s := newSetup()
+		if err := s.build(r, func(fd int) int { return fd + 100 }, 150, []span{{1 << 40, 99}}, kind); err != nil {
+			t.Fatal(err)
+		}
+		return "the init, before:\n" + show(s.before.calls) + "\nthe command:\n" + show(s.command.calls) + "\nthe init, after:\n" + show(s.after.calls)
 	}
-	golden(t, "testdata/namespaces.golden", "the init, before:\n"+show(s.before.calls)+"\nthe command:\n"+show(s.command.calls)+"\nthe init, after:\n"+show(s.after.calls))
+	golden(t, "testdata/namespaces.golden", lists())
+	r.Namespaces.Mounts, r.Listener, r.Mark = nil, true, testMark
+	r.Limits = []Limit{{Resource: unix.RLIMIT_CORE}, {Resource: unix.RLIMIT_NOFILE, Cur: 9, Max: 9}}
+	golden(t, "testdata/listener-inside.golden", lists())
 }

@@ -12,6 +12,7 @@ import (
 type initState struct {
 	before, command, after []call
 	sock                   uintptr
+	sharing                uintptr // with the command, besides the memory: CLONE_FILES, or nothing
 
 	// Cells: descriptors that are only known when the list runs.
 	root, fs, tree, source, target, pidfd int32
@@ -27,12 +28,11 @@ type initState struct {
 	msg    unix.Msghdr
 }
 
-// rights is a control message with one descriptor (unix(7), SCM_RIGHTS).
+// rights is a control message with one or two descriptors (unix(7), SCM_RIGHTS).
 type rights struct {
 	size        uint64
 	level, kind int32
-	fd          int32
-	pad         int32
+	fds         [2]int32
 }
 
 // message is what the init tells its caller, one datagram each.
@@ -44,7 +44,7 @@ type message struct {
 const (
 	msgReady   = iota + 1 // it dies with the caller from here on
 	msgFailed             // a: which list, b: index of the call, c: errno
-	msgStarted            // a: the command's number inside; its pidfd comes along
+	msgStarted            // a: the command's number inside; its pidfd comes along, and then its listener
 	msgState              // a: si_code, b: si_status (waitid(2))
 )
 
@@ -110,7 +110,7 @@ func initMain(s *initState) {
 //go:noinline
 func forkCommand(s *initState) (pid uintptr, errno syscall.Errno) {
 	const flags = uintptr(unix.SIGCHLD) | unix.CLONE_PIDFD | unix.CLONE_VM | unix.CLONE_VFORK
-	pid, e := vforkCall(unix.SYS_CLONE, flags, 0, uintptr(unsafe.Pointer(&s.pidfd)))
+	pid, e := vforkCall(unix.SYS_CLONE, flags|s.sharing, 0, uintptr(unsafe.Pointer(&s.pidfd)))
 	if e != 0 || pid != 0 {
 		return pid, syscall.Errno(e)
 	}

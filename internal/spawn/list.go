@@ -89,11 +89,17 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 		j.signals()
 	}
 	j.add(StepUmask, "umask", unix.SYS_UMASK, uintptr(r.Umask))
-	if r.Listener {
-		j.setLimits(r.limits(false))
-	} else {
+	switch {
+	case !r.Listener:
 		j.setLimits(r.Limits)
 		j.descriptors(r, fdOf, 0)
+	case r.Namespaces != nil:
+		// In the init's table of descriptors: it keeps the listener, and needs nothing that is
+		// put in place here. execve(2) gives the command its own.
+		j.setLimits(r.limits(false))
+		j.descriptors(r, fdOf, 0)
+	default:
+		j.setLimits(r.limits(false))
 	}
 	j.identity(r)
 	switch {
@@ -109,16 +115,22 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 		c.want, c.errs[0] = wantValue, uintptr(parent)
 	}
 	j.confine(r, fdOf)
+	confined := len(j.calls)
 	if r.Listener {
-		// Now that the caller has the listener, the table of descriptors is the child's own
-		// (close_range(2), CLOSE_RANGE_UNSHARE). The number of the listener had to be free
-		// under the caller's limit.
+		// The number of the listener had to be free under the caller's limit.
 		j.setLimits(r.limits(true))
+	}
+	if r.Listener && r.Namespaces == nil {
+		// Now that the caller has the listener, the table of descriptors is the child's own
+		// (close_range(2), CLOSE_RANGE_UNSHARE).
 		j.descriptors(r, fdOf, unix.CLOSE_RANGE_UNSHARE)
 	}
 	j.probes(r)
 	j.add(StepMask, "rt_sigprocmask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, addr(&j.mask), 0, 8)
 	j.add(StepExec, "execve", unix.SYS_EXECVE, addr(j.path), addr(&j.argv[0]), addr(&j.env[0]))
+	for i := range j.calls[confined:] {
+		j.calls[confined+i].a[5] = uintptr(r.Mark)
+	}
 	return nil
 }
 

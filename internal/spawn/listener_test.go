@@ -154,7 +154,7 @@ func TestListenerIsRefused(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Request){
 		"no filter":            func(r *Request) { r.Filter, r.Unconfined = nil, true },
-		"namespaces":           func(r *Request) { r.Namespaces = &Namespaces{} },
+		"a self-test with six": func(r *Request) { r.Mark, r.Probes = 1, []Probe{{Nr: unix.SYS_MMAP, Args: [6]uintptr{5: 4096}}} },
 		"a notified self-test": func(r *Request) { r.Probes = []Probe{{Nr: unix.SYS_CONNECT}} },
 	} {
 		r := good

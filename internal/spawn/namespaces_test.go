@@ -113,7 +113,13 @@ func startIn(t testing.TB, r *Request) *Child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Init.End(); unix.Close(c.PidFD) })
+	t.Cleanup(func() {
+		c.Init.End()
+		unix.Close(c.PidFD)
+		if c.Listener >= 0 {
+			unix.Close(c.Listener)
+		}
+	})
 	return c
 }
 

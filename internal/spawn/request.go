@@ -24,8 +24,14 @@ type Request struct {
 	// Child.Listener, and without which every call that Filter notifies fails with ENOSYS
 	// (seccomp_unotify(2)). Linux 5.19, for SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: before,
 	// a signal could take the answer of a call away whose effect had happened. Not with
-	// Namespaces, nor with Become.
+	// Become.
 	Listener bool
+
+	// Mark, if not 0, is in the sixth register of every call that the start makes under Filter,
+	// execve(2) and the self-test among them: by it a filter lets those pass that it notifies
+	// else, which nobody could answer before the start is over. None of them takes a sixth
+	// argument, and the program cannot know it (seccomp.Mark).
+	Mark uint64
 
 	Stdio   [3]int // descriptors that become 0, 1 and 2
 	Pass    []Pass // further descriptors the program gets
@@ -129,8 +135,8 @@ func (r *Request) check() error {
 		return fmt.Errorf("spawn: no argument vector for %q", r.Path)
 	case !r.Unconfined && (r.Ruleset <= 0 || len(r.Filter) == 0):
 		return fmt.Errorf("spawn: no Landlock ruleset or no seccomp filter for %q", r.Path)
-	case r.Listener && (len(r.Filter) == 0 || r.Namespaces != nil):
-		return fmt.Errorf("spawn: no notification listener without a filter, or in namespaces, for %q", r.Path)
+	case r.Listener && len(r.Filter) == 0:
+		return fmt.Errorf("spawn: no notification listener without a filter for %q", r.Path)
 	case len(r.Filter) > unix.BPF_MAXINSNS:
 		return fmt.Errorf("spawn: seccomp filter of %d instructions, the kernel takes %d", len(r.Filter), unix.BPF_MAXINSNS)
 	}
@@ -145,6 +151,9 @@ func (r *Request) check() error {
 		// It would wait for a listener that nobody can serve before the vfork is over.
 		if r.Listener && p.Nr == unix.SYS_CONNECT {
 			return fmt.Errorf("spawn: the self-test %q makes a call that is notified", p.Name)
+		}
+		if r.Mark != 0 && p.Args[5] != 0 {
+			return fmt.Errorf("spawn: the self-test %q makes a call with six arguments, which cannot be marked", p.Name)
 		}
 	}
 	if r.Namespaces != nil {

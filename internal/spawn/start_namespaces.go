@@ -21,6 +21,7 @@ import (
 //	a byte ────────────────────────────────────► undumpable, mounts, root, capabilities
 //	                                             clone(2) ──► command: its list, execve
 //	msgStarted with the command's pidfd     ◄──  close, no capabilities
+//	and its listener
 //	a byte ────────────────────────────────────► wait for everybody
 //	msgState … (Init.Event)                 ◄──
 //	the last msgState                       ◄──  the command has ended: so does everybody
@@ -54,8 +55,10 @@ func startNamespaced(r *Request) (*Child, error) {
 	}
 	if err := l.settle(); err != nil {
 		l.child.Init.End()
-		if l.child.PidFD >= 0 {
-			unix.Close(l.child.PidFD)
+		for _, fd := range [...]int{l.child.PidFD, l.child.Listener} {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
 		}
 		return nil, err
 	}
@@ -143,7 +146,7 @@ func (l *launch) clone(pair [2]int, wipe []span) error {
 	if errno != 0 {
 		return &Error{Step: StepNamespaces, Call: "clone", Errno: errno}
 	}
-	l.child = Child{PidFD: -1, Init: &Init{PID: int(pid), PidFD: int(j.pidfd), sock: pair[0]}}
+	l.child = Child{PidFD: -1, Listener: -1, Init: &Init{PID: int(pid), PidFD: int(j.pidfd), sock: pair[0]}}
 	return nil
 }
 
@@ -183,16 +186,25 @@ func (l *launch) settle() error {
 
 // hear waits for a message of one kind, or for the reason why there is none.
 func (l *launch) hear(kind int32) (message, error) {
-	m, fd, err := receive(l.child.Init.sock, 0)
-	if fd >= 0 {
-		l.child.PidFD = fd
+	m, fds, err := receive(l.child.Init.sock, 0)
+	want := 0
+	if kind == msgStarted {
+		if want = 1; l.request.Listener {
+			want = 2
+		}
+	}
+	if len(fds) > 0 {
+		l.child.PidFD = fds[0]
+	}
+	if len(fds) > 1 {
+		l.child.Listener = fds[1]
 	}
 	switch {
 	case err != nil: // it can only have been killed: it says why it ends
 		return m, &Error{Step: StepInit, Call: "read", Errno: unix.EIO}
 	case m.kind == msgFailed:
 		return m, l.failure(m)
-	case m.kind != kind || kind == msgStarted && fd < 0:
+	case m.kind != kind || len(fds) != want:
 		return m, &Error{Step: StepInit, Call: "read", Errno: unix.EBADMSG}
 	}
 	return m, nil
@@ -241,9 +253,9 @@ func (l *launch) failure(m message) error {
 	return e
 }
 
-// receive reads one message, and the descriptor that came with it or -1. io.EOF means that
-// the init has ended.
-func receive(sock, flags int) (m message, fd int, err error) {
+// receive reads one message, and the descriptors that came with it. io.EOF means that the
+// init has ended.
+func receive(sock, flags int) (m message, fds []int, err error) {
 	var buf [unsafe.Sizeof(m)]byte
 	var control [64]byte
 	var n, cn int
@@ -256,18 +268,15 @@ func receive(sock, flags int) (m message, fd int, err error) {
 	}
 	switch {
 	case err != nil:
-		return m, -1, os.NewSyscallError("recvmsg", err)
+		return m, nil, os.NewSyscallError("recvmsg", err)
 	case n == 0:
-		return m, -1, io.EOF
+		return m, nil, io.EOF
 	}
-	fd = -1
 	if list, err := unix.ParseSocketControlMessage(control[:cn]); err == nil && len(list) == 1 {
-		if fds, err := unix.ParseUnixRights(&list[0]); err == nil && len(fds) == 1 {
-			fd = fds[0]
-		}
+		fds, _ = unix.ParseUnixRights(&list[0])
 	}
 	if n != len(buf) {
-		return m, fd, unix.EBADMSG
+		return m, fds, unix.EBADMSG
 	}
-	return *(*message)(unsafe.Pointer(&buf)), fd, nil
+	return *(*message)(unsafe.Pointer(&buf)), fds, nil
 }
