@@ -22,6 +22,11 @@ type Config struct {
 	KeepGroups bool
 	Arch       uint32 // AUDIT_ARCH_ of the program
 	Threads    int    // connects that may block at a time; 0 means 8
+
+	// Around, if set, gets the broker's own handlers and returns those of all calls that are
+	// served instead: there is one listener, and whatever else its calls are to be answered by
+	// runs on the broker's threads.
+	Around func(own map[int]notify.Handler) map[int]notify.Handler
 }
 
 // Stats is what a broker has done.
@@ -53,9 +58,11 @@ func New(cfg Config) (*Broker, error) {
 	}
 	b := &Broker{cfg: cfg}
 	var err error
-	b.server, err = notify.New(notify.Config{
-		Handlers: map[int]notify.Handler{unix.SYS_CONNECT: b.answer}, Arch: cfg.Arch, Threads: cfg.Threads, Enter: b.enter,
-	})
+	handlers := map[int]notify.Handler{unix.SYS_CONNECT: b.answer}
+	if cfg.Around != nil {
+		handlers = cfg.Around(handlers)
+	}
+	b.server, err = notify.New(notify.Config{Handlers: handlers, Arch: cfg.Arch, Threads: cfg.Threads, Enter: b.enter})
 	if err != nil {
 		return nil, err
 	}

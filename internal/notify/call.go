@@ -9,6 +9,7 @@ type Call struct {
 	TID  int       // of the calling thread, in this process's pid namespace
 	Nr   int       // of the system call
 	Args [6]uint64 // the registers
+	IP   uint64    // where the call was made, in the program's memory
 
 	id uint64
 	w  *worker

@@ -293,5 +293,5 @@ func (w *worker) answer() Answer {
 	if r.pid == 0 { // not of this pid namespace: nothing can be taken from it
 		return Answer{Errno: syscall.EACCES}
 	}
-	return h(&Call{TID: int(r.pid), Nr: int(r.nr), Args: r.args, id: r.id, w: w})
+	return h(&Call{TID: int(r.pid), Nr: int(r.nr), Args: r.args, IP: r.ip, id: r.id, w: w})
 }

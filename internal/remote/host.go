@@ -80,6 +80,9 @@ func (s *Spawner) begin(j *supervise.Job) (*Run, error) {
 	if n := j.Spawn.Namespaces; n != nil && n.Network != nil {
 		return nil, errors.New("remote: what a start does in the program's network cannot be sent to a spawner")
 	}
+	if j.Watch != nil {
+		return nil, errors.New("remote: a job with a watch cannot be sent: it is code")
+	}
 	text, fds := j.Encode()
 	if err := s.link.sendJob(text, fds); err != nil {
 		return nil, err

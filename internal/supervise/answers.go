@@ -7,27 +7,73 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/broker"
+	"brainbox/internal/notify"
 )
 
-// newBroker makes the job's broker before the start, so that a program whose connects
-// nobody could make never runs. It is nil if the job has none.
-func (r *run) newBroker() (*broker.Broker, error) {
-	r.job.Spawn.Listener = r.job.Broker != nil
-	if r.job.Broker == nil {
-		return nil, nil
+// answers is what answers the calls that the program's filter notifies, all by one listener.
+type answers struct {
+	broker *broker.Broker // nil: the job has none
+	server server         // nil: nothing is notified
+}
+
+type server interface {
+	Serve(listener int)
+	Close()
+}
+
+// newAnswers makes it before the start, so that a program whose calls nobody could answer
+// never runs.
+func (r *run) newAnswers() (*answers, error) {
+	job, a := r.job, &answers{}
+	job.Spawn.Listener = job.Broker != nil || job.Watch != nil
+	if !job.Spawn.Listener {
+		return a, nil
 	}
-	cfg := *r.job.Broker
-	if id := r.job.Spawn.Identity; id != nil {
+	arch, err := auditArch()
+	if err != nil {
+		return nil, err
+	}
+	if job.Broker == nil {
+		s, err := notify.New(notify.Config{Handlers: job.Watch.Handlers(nil), Arch: arch})
+		if err != nil {
+			return nil, err
+		}
+		a.server = s
+		return a, nil
+	}
+	cfg := *job.Broker
+	if id := job.Spawn.Identity; id != nil {
 		cfg.Identity = &broker.Identity{UID: id.UID, GID: id.GID, Groups: id.Groups}
 	}
-	cfg.KeepGroups = r.job.Spawn.Groups
+	cfg.KeepGroups, cfg.Arch = job.Spawn.Groups, arch
+	if job.Watch != nil {
+		cfg.Around = job.Watch.Handlers
+	}
+	if a.broker, err = broker.New(cfg); err != nil {
+		return nil, err
+	}
+	a.server = a.broker
+	return a, nil
+}
+
+func auditArch() (uint32, error) {
 	switch runtime.GOARCH {
 	case "amd64":
-		cfg.Arch = unix.AUDIT_ARCH_X86_64
+		return unix.AUDIT_ARCH_X86_64, nil
 	case "arm64":
-		cfg.Arch = unix.AUDIT_ARCH_AARCH64
-	default:
-		return nil, os.NewSyscallError("seccomp", unix.ENOSYS)
+		return unix.AUDIT_ARCH_AARCH64, nil
 	}
-	return broker.New(cfg)
+	return 0, os.NewSyscallError("seccomp", unix.ENOSYS)
+}
+
+func (a *answers) serve(listener int) {
+	if a.server != nil {
+		a.server.Serve(listener)
+	}
+}
+
+func (a *answers) close() {
+	if a.server != nil {
+		a.server.Close()
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"brainbox/internal/broker"
 	"brainbox/internal/spawn"
+	"brainbox/internal/watch"
 )
 
 // Job is what one run needs; it is decided elsewhere and only carried out here.
@@ -39,6 +40,10 @@ type Job struct {
 	// caller's, and held until the run is over.
 	Broker *broker.Config
 
+	// Watch, if set, looks at the calls that Spawn.Filter notifies; Spawn.Listener is set by it.
+	// It is code, and cannot be sent to another process.
+	Watch *watch.Watch
+
 	// Hold, if set, is the end of a socket pair on which the program may be held while somebody
 	// asks on its terminal (package hold). It is closed when the tree has ended.
 	Hold *os.File
@@ -58,6 +63,7 @@ type Result struct {
 	Duration  time.Duration
 	PeakRSS   int64 // KiB, the largest of all waited-for descendants
 	Broker    broker.Stats
+	Watch     watch.Stats
 }
 
 // Survivor is a process of the tree that could not be ended.

@@ -84,19 +84,17 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 	if job.Terminal {
 		r.term.save()
 	}
-	connects, err := r.newBroker()
+	answers, err := r.newAnswers()
 	if err != nil {
 		return nil, err
 	}
-	defer connects.Close()
+	defer answers.close()
 	begun := time.Now()
 	child, stop, err := r.start()
 	if err != nil {
 		return nil, err
 	}
-	if connects != nil {
-		connects.Serve(child.Listener)
-	}
+	answers.serve(child.Listener)
 	defer stop()
 	defer unix.Close(child.PidFD)
 	r.startRelays()
@@ -119,7 +117,7 @@ func (r *run) run(started func(pid int)) (*Result, error) {
 		res.Survivors = r.endTree()
 	}
 	stopHolds() // not before: what is held is ended as it is
-	res.PeakRSS, res.Broker = peakRSS(), connects.Stats()
+	res.PeakRSS, res.Broker, res.Watch = peakRSS(), answers.broker.Stats(), job.Watch.Stats()
 	r.finishRelays(len(res.Survivors) > 0)
 	r.term.restore()
 	res.Duration = time.Since(begun)

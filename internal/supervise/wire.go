@@ -18,7 +18,8 @@ import (
 // the order in which [Decode] expects them: standard input, output and error, then those
 // of ruleset, directory and cgroup that the job has, then the passed ones, then those that
 // its mounts hold, then those of its broker's sockets. Strings that need not be text are in base64.
-// What is code stays behind: the channel, the calls, and Namespaces.Network.
+// What is code stays behind: the channel, the calls, and Namespaces.Network. A job with a Watch
+// must not be sent: its filter is for a listener.
 func (j *Job) Encode() (text []byte, fds []int) {
 	r := &j.Spawn
 	fds = append(fds, r.Stdio[:]...)
