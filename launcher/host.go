@@ -124,6 +124,12 @@ func (h *Host) Start(p *Plan, f *Facts, o Options) (*Session, error) {
 	if p.Refusal != nil {
 		return nil, p.Refusal
 	}
+	if o.Observe != nil {
+		return nil, &Refusal{
+			Status: StatusRefused, Message: "the calls of a program are watched by the process that starts it, and a Host has another one do that",
+			Hint: "Plan.Run, or brainbox run",
+		}
+	}
 	if p.Network != nil {
 		return nil, &Refusal{
 			Status: StatusRefused, Clause: "hosts",

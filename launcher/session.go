@@ -23,7 +23,9 @@ type Options struct {
 	Started  func(p *Plan, pid int) // what was started by which plan; see Result
 
 	// Observe, if set, makes an observer for the plan that is carried out. Isolation is what the
-	// plan says, and nothing that the observer does changes what the program may do.
+	// plan says, and nothing that the observer does changes what the program may do. It needs
+	// Linux 5.19, and no filter with a listener around this process (seccomp_unotify(2)). It is
+	// called anew if the first plan turns out not to be possible here.
 	Observe func(p *Plan, f *Facts) (Observer, error)
 
 	// Hold, if set, is the end of a socket pair by which whoever asks on the program's
@@ -165,6 +167,9 @@ func (p *Plan) startError(err error) error {
 	if p.Isolation == "namespaces" && e.NotOffered() {
 		return p.notOffered(attempt(err))
 	}
+	if taken := listenerTaken(e); taken != nil {
+		return taken
+	}
 	r := &Refusal{Status: StatusRefused, Message: "start: " + e.Error()}
 	if e.Step >= spawn.StepNamespaces {
 		r.Hint = p.hintWithout()
@@ -233,7 +238,7 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 		job.Spawn.Cgroup = s.cgroup.fd
 	}
 	job.Broker, job.Hold = s.broker(), o.Hold
-	return job, nil
+	return job, s.observe(job, filter, o)
 }
 
 // makeFolders makes the run's private folders. A worker has none; with a cgroup it has one
