@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -27,6 +28,9 @@ type Config struct {
 	// served instead: there is one listener, and whatever else its calls are to be answered by
 	// runs on the broker's threads.
 	Around func(own map[int]notify.Handler) map[int]notify.Handler
+
+	Surplus int           // as in notify.Config
+	Late    time.Duration // as in notify.Config: of handlers that Around adds
 }
 
 // Stats is what a broker has done.
@@ -62,7 +66,9 @@ func New(cfg Config) (*Broker, error) {
 	if cfg.Around != nil {
 		handlers = cfg.Around(handlers)
 	}
-	b.server, err = notify.New(notify.Config{Handlers: handlers, Arch: cfg.Arch, Threads: cfg.Threads, Enter: b.enter})
+	b.server, err = notify.New(notify.Config{
+		Handlers: handlers, Arch: cfg.Arch, Threads: cfg.Threads, Surplus: cfg.Surplus, Late: cfg.Late, Enter: b.enter,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -21,21 +21,30 @@ type Config struct {
 	Arch uint32
 	// Threads is how many handlers run at a time; 0 means 8.
 	Threads int
+	// Surplus is how many threads may wait for a call at a time; 0 means 3. Each call wakes all
+	// of them, which is much of what a call costs that needs no time to be answered.
+	Surplus int
+	// Late is after how long another thread receives although the handler has not said that it
+	// may take long (Call.Spare), up to twice as much; 0: never.
+	Late time.Duration
 	// Enter is called once on each thread, before its first call; nil: nothing to do. If it
 	// fails, New does.
 	Enter func() error
 }
 
-const defaultThreads = 8
+const (
+	defaultThreads = 8
+	defaultSurplus = 3
+)
 
 // Server answers the calls of one listener.
 type Server struct {
 	cfg    Config
 	fd     int // the listener; -1 before Serve
-	stop   int // an eventfd that ends every wait
 	size   int // of a request, in bytes
 	closed atomic.Bool
-	idle   atomic.Int32 // threads that wait for a call
+	idle   atomic.Int32  // threads that wait for a call
+	calls  atomic.Uint64 // that were received
 
 	serve chan struct{} // closed by Serve
 	turn  chan struct{} // one for each thread that is to leave park
@@ -64,6 +73,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Threads <= 0 {
 		cfg.Threads = defaultThreads
 	}
+	if cfg.Surplus <= 0 {
+		cfg.Surplus = defaultSurplus
+	}
 	s := &Server{
 		cfg: cfg, fd: -1, workers: map[*worker]int{}, parked: cfg.Threads - 1,
 		serve: make(chan struct{}), turn: make(chan struct{}, cfg.Threads), over: make(chan struct{}),
@@ -75,9 +87,6 @@ func New(cfg Config) (*Server, error) {
 	}
 	if err = mayWake(); err != nil {
 		return nil, err
-	}
-	if s.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
-		return nil, os.NewSyscallError("eventfd", err)
 	}
 	ready := make(chan error, cfg.Threads)
 	s.idle.Store(1)
@@ -103,6 +112,9 @@ func (s *Server) Serve(fd int) {
 	wakeHere(fd)
 	s.fd = fd
 	close(s.serve)
+	if s.cfg.Late > 0 {
+		go s.relieve()
+	}
 }
 
 // Close ends the server: every handler that blocks is interrupted, every call that waits
@@ -115,8 +127,6 @@ func (s *Server) Close() {
 	if s.closed.Swap(true) {
 		return
 	}
-	one := [8]byte{1}
-	_, _ = unix.Write(s.stop, one[:])
 	close(s.over)
 	s.mu.Lock()
 	select {
@@ -141,7 +151,6 @@ func (s *Server) Close() {
 	if s.fd >= 0 {
 		unix.Close(s.fd)
 	}
-	unix.Close(s.stop)
 }
 
 // spare sees to it that somebody receives while the caller blocks, if there is one more.
@@ -163,7 +172,7 @@ func (s *Server) spare() {
 func (w *worker) again() bool {
 	s := w.s
 	s.mu.Lock()
-	if s.idle.Load() < surplus {
+	if s.idle.Load() < int32(s.cfg.Surplus) {
 		s.idle.Add(1)
 		s.mu.Unlock()
 		return true
@@ -231,9 +240,6 @@ func (s *Server) gone(w *worker) {
 // patience is how long Close waits for a handler.
 const patience = 5 * time.Second
 
-// surplus is how many threads may wait for a call at a time: a call wakes all of them.
-const surplus = 3
-
 // run answers calls until there is nobody left who could make one. The thread counts as
 // idle when it begins.
 func (w *worker) run() {
@@ -241,6 +247,7 @@ func (w *worker) run() {
 	for {
 		err := w.next()
 		s.idle.Add(-1)
+		s.calls.Add(1)
 		if err != nil {
 			if !errors.Is(err, errOver) {
 				go s.Close() // fail closed: else the calls would wait for ever
@@ -257,26 +264,21 @@ func (w *worker) run() {
 
 var errOver = errors.New("no program is left, or the server is closed")
 
-// next waits for a call. ENOENT on receipt means that the one that was there has gone:
-// an end of the wait on it hangs the program. The last program's end is POLLHUP.
+// next waits for a call. ENOENT on receipt means that the one that was there has gone, for
+// which the wait must not end, or that the last program has (Linux 6.11). Before, the wait on
+// nobody ends with Close, whose signal ends every other, too.
 func (w *worker) next() error {
 	s := w.s
 	for !s.closed.Load() {
-		fds := [2]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}, {Fd: int32(s.stop), Events: unix.POLLIN}}
-		_, err := unix.Poll(fds[:], -1)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return err
-		case fds[1].Revents != 0 || fds[0].Revents&unix.POLLIN == 0:
-			return errOver
-		}
 		clear(unsafe.Slice((*uint64)(unsafe.Pointer(w.req)), (s.size+7)/8))
 		switch e := receive(s.fd, w.req); e {
 		case 0:
 			return nil
-		case unix.EINTR, unix.ENOENT:
+		case unix.EINTR:
+		case unix.ENOENT:
+			if deserted(s.fd) {
+				return errOver
+			}
 		default:
 			return e
 		}

@@ -85,3 +85,10 @@ func valid(fd int, id uint64) bool {
 	_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 	return e == 0
 }
+
+// deserted reports whether no program is left that could make a call.
+func deserted(fd int) bool {
+	p := [1]unix.PollFd{{Fd: int32(fd)}}
+	n, err := unix.Poll(p[:], 0)
+	return err == nil && n == 1 && p[0].Revents&unix.POLLHUP != 0
+}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -34,7 +35,7 @@ func (r *run) newAnswers() (*answers, error) {
 		return nil, err
 	}
 	if job.Broker == nil {
-		s, err := notify.New(notify.Config{Handlers: job.Watch.Handlers(nil), Arch: arch})
+		s, err := notify.New(notify.Config{Handlers: job.Watch.Handlers(nil), Arch: arch, Surplus: watchSurplus, Late: watchLate})
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +48,7 @@ func (r *run) newAnswers() (*answers, error) {
 	}
 	cfg.KeepGroups, cfg.Arch = job.Spawn.Groups, arch
 	if job.Watch != nil {
-		cfg.Around = job.Watch.Handlers
+		cfg.Around, cfg.Surplus, cfg.Late = job.Watch.Handlers, watchSurplus, watchLate
 	}
 	if a.broker, err = broker.New(cfg); err != nil {
 		return nil, err
@@ -55,6 +56,13 @@ func (r *run) newAnswers() (*answers, error) {
 	a.server = a.broker
 	return a, nil
 }
+
+// A watched program makes very many calls that take no time, so one thread waits for them, and
+// another only when the first has been at one for long.
+const (
+	watchSurplus = 1
+	watchLate    = 10 * time.Millisecond
+)
 
 func auditArch() (uint32, error) {
 	switch runtime.GOARCH {
