@@ -125,6 +125,9 @@ func ownTerminal() string {
 	return ""
 }
 
+// homeFolder is what a [Critical] is whose path is the caller's home.
+const homeFolder = "the home folder"
+
 // critical lists what no write grant may hold. Every place counts as it is spelled and
 // as it resolves.
 func critical(p *policy.Policy, pl *Place, exec bool) []Critical {
@@ -140,9 +143,9 @@ func critical(p *policy.Policy, pl *Place, exec bool) []Critical {
 	}
 	add := func(path, what string) { note(path, what, false) }
 	list = append(list, Critical{Path: "/", What: "the root of the file system"})
-	add(pl.Home, "the home folder")
+	add(pl.Home, homeFolder)
 	if home := lookup(pl.environ, "HOME"); filepath.IsAbs(home) {
-		add(filepath.Clean(home), "the home folder") // below sudo(8) it is the caller's, not root's
+		add(filepath.Clean(home), homeFolder) // below sudo(8) it is the caller's, not root's
 	}
 	note(pl.ConfigDir(), "brainbox's configuration", true)
 	note(pl.StateDir(), "brainbox's state", true)
