@@ -21,7 +21,7 @@ _brainbox_flags_edit='--root --base --files --json --help'
 _brainbox_flags_mask='--root --instruction --json --help'
 _brainbox_flags_rm='--root --base --recursive -r --json --help'
 _brainbox_flags_mv='--root --replace -f --json --help'
-_brainbox_operations='read write exec connect bind unix host env syscall tool'
+_brainbox_operations='read write exec create remove rename connect bind unix host env syscall tool'
 _brainbox_clauses='protect metadata network hosts unix ipc shared_memory processes tree pids
 	memory cpu time output nofile fsize core env seccomp capabilities'
 

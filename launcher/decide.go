@@ -1,61 +1,56 @@
 package launcher
 
 import (
+	"golang.org/x/sys/unix"
+
 	"brainbox/policy"
 )
 
-// Allows answers for one resolved path from the plan's own entries: whether what right
-// needs is granted there, and by which entry. Landlock adds up the rules of all folders
-// on the way, so every grant above the path counts.
+// Allows answers for one resolved path whether what right needs is granted there, and by
+// which entry. It is the judge's answer for a file that exists.
 func (p *Plan) Allows(right policy.Right, target string) (bool, *Entry) {
-	if p.Isolation == "namespaces" {
-		return p.allowsInside(right, target)
-	}
-	for i := range p.Clauses {
-		c := &p.Clauses[i]
-		if c.Name != "files" && c.Name != "shared_memory" {
-			continue
-		}
-		for j := range c.Entries {
-			e := &c.Entries[j]
-			if e.State == StateRefused || e.State == StateUnused || e.Target == "" || !policy.Below(target, e.Target) {
-				continue
-			}
-			if covers(e.Right, right) {
-				return true, e
-			}
-		}
-	}
-	return false, nil
-}
-
-// allowsInside answers for isolation namespaces, where the innermost mount counts.
-func (p *Plan) allowsInside(right policy.Right, target string) (bool, *Entry) {
-	r := p.region(target)
-	own := r.own && r.path == "/"
-	switch {
-	case own || r.denied, right.Writes() && !r.write, right.Execs() && !r.exec:
+	x := p.lookup()
+	need := asksFor(right)
+	s := x.at(target)
+	if need == 0 || need&^s.bits != 0 {
 		return false, nil
 	}
-	var best *Entry
-	for i := range p.Clauses {
-		if p.Clauses[i].Name != "files" {
-			continue
-		}
-		for j := range p.Clauses[i].Entries {
-			e := &p.Clauses[i].Entries[j]
-			if e.State == StateRefused || e.State == StateUnused || e.Target == "" || !policy.Below(target, e.Target) {
-				continue
-			}
-			if covers(e.Right, right) && (best == nil || len(e.Target) > len(best.Target)) {
-				best = e
-			}
+	if x.inside {
+		switch r := s.around(); {
+		case s.masked != nil || r.denied || r.bare(), right.Writes() && !r.write, right.Execs() && !r.exec:
+			return false, nil
 		}
 	}
-	if best == nil && r.own && r.write { // made for the run, and no entry's
-		best = &Entry{Value: r.path, Path: r.path, Target: r.path, Right: right.String(), State: StateEnforced, Source: -1}
+	by := x.giver(target, need)
+	if by.entry == nil { // made for the run, and no entry's
+		return true, &Entry{Value: target, Path: target, Target: target, Right: right.String(), State: StateEnforced, Source: -1}
 	}
-	return best != nil, best
+	return true, by.entry
+}
+
+// asksFor is what a right of the policy needs of Landlock, for a file.
+func asksFor(right policy.Right) uint64 {
+	const read, write = unix.LANDLOCK_ACCESS_FS_READ_FILE, unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	switch right {
+	case policy.RightRead:
+		return read
+	case policy.RightExec:
+		return read | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	case policy.RightWrite:
+		return read | write
+	case policy.RightWriteExec:
+		return read | write | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	case policy.RightNone, policy.RightProtect, policy.RightDeny:
+	}
+	return 0
+}
+
+// lookup is the plan by path.
+func (p *Plan) lookup() *index {
+	if p.index == nil {
+		return newIndex(p, &Facts{})
+	}
+	return p.index
 }
 
 // HeldAs says what isolation namespaces has at a path.
@@ -86,20 +81,4 @@ func (p *Plan) Held(path string) (what HeldAs, place string) {
 		return HeldProtected, r.path
 	}
 	return HeldAsGranted, r.path
-}
-
-// covers reports whether an entry's word gives what right needs.
-func covers(word string, right policy.Right) bool {
-	switch right {
-	case policy.RightRead:
-		return word == "read" || word == "exec" || word == "write" || word == "write_exec"
-	case policy.RightExec:
-		return word == "exec" || word == "write_exec"
-	case policy.RightWrite:
-		return word == "write" || word == "write_exec"
-	case policy.RightWriteExec:
-		return word == "write_exec"
-	case policy.RightNone, policy.RightProtect, policy.RightDeny:
-	}
-	return false
 }

@@ -136,6 +136,14 @@ func (j *Judge) open(op *Operation) Judgement {
 // change judges what happens to a name in its folder.
 func (j *Judge) change(op *Operation) Judgement {
 	folder := parent(op.Path)
+	if op.Op == OpCreate && (op.Kind == KindChar || op.Kind == KindBlock) {
+		if e := j.calls.mknod(op.Kind); e != 0 {
+			return Judgement{
+				Verdict: Refused, Right: rightName(makeBits(op.Kind)), Place: folder, Errno: e, Clause: "seccomp",
+				Reason: "no program may make a device",
+			}
+		}
+	}
 	s := j.index.at(folder)
 	if g, ok := j.changes(op, &s, folder); !ok {
 		return g

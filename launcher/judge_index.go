@@ -24,6 +24,7 @@ type node struct {
 	mount  bool      // with isolation namespaces: a mount point
 	bound  bool      // and one of a grant
 	made   bool      // with isolation namespaces: it is made in the sandbox's own root
+	file   bool      // and it is a file there
 	masked *Mount    // something empty hides it
 }
 
@@ -217,9 +218,10 @@ func (x *index) mounts(p *Plan, abi int) {
 		n := x.node(m.Path)
 		switch m.Kind {
 		case MountDir, MountFile, MountLink:
-			n.made = true
+			n.made, n.file = true, m.Kind == MountFile
 		case MountFS, MountBind, MountSelf:
 			n.mount, n.made, n.bound = true, true, m.Held.In == HeldPath
+			n.file = false
 			x.ownGrant(p, m, abi)
 		case MountMask:
 			n.mount, n.masked = true, m

@@ -86,9 +86,7 @@ func (j *Judge) emptied(op *Operation, s *standing, path string) Judgement {
 	switch {
 	case m.Path != path:
 		g.Errno = syscall.ENOENT
-	case op.Op == OpWrite || op.Op == OpTruncate:
-		g.Errno = syscall.EROFS
-	case op.Op == OpExec:
+	case op.Op != OpRead: // its mode refuses it
 		g.Errno = syscall.EACCES
 	}
 	return g
@@ -120,10 +118,24 @@ func (j *Judge) readOnly(r *region, path string) Judgement {
 		g.Clause, g.Right, g.Place = "protect", "", r.path
 		g.Entry = j.plan.forbids("protect", &Mount{Path: r.path})
 		g.Reason = quotePath(r.path) + " is protected"
-	case r.bare():
+	case r.own || r.hidden:
 		g.Reason = quotePath(path) + " is the sandbox's own, and read-only"
+		if n := j.index.nodes[path]; n != nil && n.file {
+			g.Errno = syscall.EACCES // its mode refuses it first
+		}
 	}
 	return g
+}
+
+// There reports whether the program finds at a path, when it starts, what the host has there:
+// everywhere with isolation landlock. With namespaces it may have something of its own, or
+// nothing.
+func (j *Judge) There(path string) bool {
+	if !j.index.inside {
+		return true
+	}
+	s := j.index.at(path)
+	return s.masked == nil && (!s.around().own || j.index.has(path))
 }
 
 // changes answers, for a folder in which a name is made or removed, what comes before

@@ -119,7 +119,7 @@ func (j *Judge) socketInside(path string, g Judgement, byLandlock bool) Judgemen
 	r := s.around()
 	switch {
 	case s.masked != nil:
-		g.Errno, g.Reason = syscall.ECONNREFUSED, "it is not listed: the program finds an empty file in its place"
+		g.Reason = "it is not listed: the program finds an empty file in its place"
 		if s.masked.Path != path {
 			g.Errno = syscall.ENOENT
 		}
@@ -183,6 +183,21 @@ func (c *calls) socket(family, kind uint64) syscall.Errno {
 		return 0
 	}
 	e, _ := c.filter.Eval(seccomp.Data{Nr: unix.SYS_SOCKET, Arch: arch, Args: [6]uint64{family, kind}}).Errno()
+	return syscall.Errno(e)
+}
+
+// mknod is the error that the filter gives for making a device node; 0: none.
+func (c *calls) mknod(k FileKind) syscall.Errno {
+	mode := uint64(unix.S_IFCHR)
+	if k == KindBlock {
+		mode = unix.S_IFBLK
+	}
+	c.load()
+	arch, err := seccomp.AuditArch(runtime.GOARCH)
+	if err != nil || c.err != nil || len(c.filter) == 0 {
+		return 0
+	}
+	e, _ := c.filter.Eval(seccomp.Data{Nr: unix.SYS_MKNODAT, Arch: arch, Args: [6]uint64{0, 0, mode, 0x103}}).Errno()
 	return syscall.Errno(e)
 }
 

@@ -105,6 +105,8 @@ type Plan struct {
 	OwnNetwork bool    // a network namespace, with a loopback device and nothing else
 	regions    map[string]region
 
+	index *index // of Rules, Mounts and regions, by path
+
 	policy *policy.Policy // for the plan of the same facts where namespaces are not offered
 
 	Watch       []Watch // names that the program must not leave behind
@@ -162,6 +164,7 @@ func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 		d.files()
 		d.watchOutside()
 	}
+	pl.index = newIndex(pl, f)
 	d.network()
 	d.sharing()
 	d.processLimits()

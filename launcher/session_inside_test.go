@@ -205,7 +205,7 @@ func TestSelfTestInside(t *testing.T) {
 		t.Errorf("the self-test writes to %q", got)
 	}
 	p.regions["/base"] = region{path: "/base", write: true}
-	p.Clauses = []Clause{{Name: "files", Entries: []Entry{{Target: "/base", Right: "write", State: StateEnforced}}}}
+	p.Mounts = []Mount{{Kind: MountGrant, Path: "/base", Right: landlock.Write}}
 	if got := at(); got != "/canary" {
 		t.Errorf("with a grant around it the self-test writes to %q", got)
 	}

@@ -214,5 +214,6 @@ func (v verdict) JSON() strictjson.Value {
 		tool = v.tool.JSON()
 	}
 	out.Add("tool", tool)
+	addJudgement(&out, v.plan, v.judged)
 	return out
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"brainbox/internal/strictjson"
 	"brainbox/internal/toolask"
@@ -37,6 +37,9 @@ func whyAction(status *int) cli.ActionFunc {
 			return nil
 		}
 		printf(c.App.Writer, "%s: %s\n", whyWords[a.status], oneLine(a.reason))
+		if g := a.judged; g != nil && g.Verdict == launcher.Refused && g.Errno != 0 && g.Right != "" {
+			printf(c.App.Writer, "kernel: %s, for %s on %s\n", unix.ErrnoName(g.Errno), g.Right, quote(g.Place))
+		}
 		if a.hint != "" {
 			printf(c.App.Writer, "hint: %s\n", oneLine(a.hint))
 		}
@@ -44,7 +47,7 @@ func whyAction(status *int) cli.ActionFunc {
 	}
 }
 
-const whyOperations = "read write exec connect bind unix host env syscall tool"
+const whyOperations = "read write exec create remove rename connect bind unix host env syscall tool"
 
 // whyWords are the verdicts, by status.
 var whyWords = [...]string{"allowed", "denied", "unknown"}
@@ -58,7 +61,11 @@ func whyAnswer(c *cli.Context) (verdict, error) {
 		}
 		return whyTool(c, c.Args().Get(1), c.Args().Get(2))
 	}
-	if c.NArg() != 2 {
+	want := 2
+	if op == "rename" {
+		want = 3
+	}
+	if c.NArg() != want {
 		return verdict{}, refuse("why takes an operation and a target", "brainbox why write ./file; operations: "+whyOperations)
 	}
 	all, err := plan(c, launcher.Request{})
@@ -66,32 +73,61 @@ func whyAnswer(c *cli.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	defer all.close()
-	return answer(all.pol, all.facts, all.plan, op, c.Args().Get(1))
+	var v verdict
+	if op == "rename" {
+		v, err = whyRename(all.facts, all.plan, c.Args().Get(1), c.Args().Get(2))
+	} else {
+		v, err = answer(all.pol, all.facts, all.plan, op, c.Args().Get(1))
+	}
+	v.plan = all.plan
+	return v, err
 }
 
 type verdict struct {
 	status       int
 	reason, hint string
-	tool         *toolask.Answer // of the gate, for --json
+	tool         *toolask.Answer     // of the gate, for --json
+	judged       *launcher.Judgement // of the plan, for --json
+	plan         *launcher.Plan
+}
+
+// judge adds what the plan's judge says, where it says the same.
+func (v *verdict) judge(f *launcher.Facts, p *launcher.Plan, op launcher.Operation) {
+	g := launcher.NewJudge(p, f).Judge(op)
+	if (g.Verdict == launcher.Refused) == (v.status == whyDenied) {
+		v.judged = &g
+	}
 }
 
 func answer(pol *policy.Policy, f *launcher.Facts, p *launcher.Plan, op, target string) (verdict, error) {
 	switch op {
-	case "read":
-		return whyPath(f, p, policy.RightRead, target, "--ro")
-	case "write":
-		return whyPath(f, p, policy.RightWrite, target, "--rw")
-	case "exec":
-		return whyPath(f, p, policy.RightExec, target, "--rox")
+	case "read", "write", "exec", "create", "remove":
+		return whyPath(f, p, op, target)
 	case "connect", "bind":
-		return whyPort(p, op, target)
+		v, err := whyPort(p, op, target)
+		if port, perr := policy.ParsePort(target); perr == nil && err == nil {
+			kind := launcher.OpConnect
+			if op == "bind" {
+				kind = launcher.OpBind
+			}
+			v.judge(f, p, launcher.Operation{Op: kind, Port: port})
+		}
+		return v, err
 	case "unix":
-		return whyUnix(p, target)
+		v, err := whyUnix(p, target)
+		if abs, aerr := filepath.Abs(target); aerr == nil && err == nil {
+			v.judge(f, p, launcher.Operation{Op: launcher.OpUnix, Path: resolvedSocket(abs)})
+		}
+		return v, err
 	case "env":
 		ok, reason := launcher.ExplainEnv(pol, f, target)
 		return verdict{status: denyUnless(ok), reason: reason}, nil
 	case "syscall":
-		return whySyscall(p, target)
+		v, err := whySyscall(p, target)
+		if err == nil {
+			v.judge(f, p, launcher.Operation{Op: launcher.OpSyscall, Call: target})
+		}
+		return v, err
 	case "host":
 		return whyHost(pol, p, target)
 	}
@@ -103,82 +139,6 @@ func denyUnless(ok bool) int {
 		return whyAllowed
 	}
 	return whyDenied
-}
-
-// whyPath answers for a path: for one that does not exist yet, for its folder.
-func whyPath(f *launcher.Facts, p *launcher.Plan, right policy.Right, name, flag string) (verdict, error) {
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return verdict{}, err
-	}
-	if right == policy.RightRead {
-		if allowed, known, reason := p.ProcRead(abs); known {
-			return verdict{status: denyUnless(allowed), reason: reason}, nil
-		}
-	}
-	target, err := filepath.EvalSymlinks(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		var dir string
-		dir, err = filepath.EvalSymlinks(filepath.Dir(abs))
-		target = filepath.Join(dir, filepath.Base(abs))
-		if _, lerr := os.Lstat(abs); lerr == nil {
-			return verdict{status: whyUnknown, reason: quote(name) + " is a link that leads nowhere"}, nil
-		}
-	}
-	if err != nil {
-		return verdict{status: whyUnknown, reason: err.Error()}, nil
-	}
-	if v, ok := whyInside(p, right, target); ok {
-		return v, nil
-	}
-	if st, err := os.Lstat(target); err == nil && st.Mode()&fs.ModeSocket != 0 {
-		return verdict{status: whyDenied, reason: "it is a socket, which nobody can open", hint: "brainbox why unix " + quote(target)}, nil
-	}
-	ok, e := p.Allows(right, target)
-	if held, _ := p.Held(target); ok && held != launcher.HeldOwn && !p.Permits(f, right, target) {
-		return verdict{
-			status: whyDenied, reason: "it is granted, and its mode refuses it to the program's user",
-			hint: "chmod, or another user: no grant gives more than the user has",
-		}, nil
-	}
-	if ok {
-		return verdict{reason: right.String() + " is granted by " + e.Right + " " + quote(e.Value) + " (" + sourceName(p, e.Source) + ")"}, nil
-	}
-	return verdict{
-		status: whyDenied, reason: "no entry grants " + right.String() + " on " + quote(target),
-		hint: flag + " " + quote(target) + " would",
-	}, nil
-}
-
-// whyInside answers where isolation namespaces has something else than the host.
-func whyInside(p *launcher.Plan, right policy.Right, target string) (verdict, bool) {
-	held, place := p.Held(target)
-	if held != launcher.HeldDenied && p.Masked(target) {
-		return verdict{
-			status: whyDenied, reason: "it is masked: the program finds something empty in place of what the host has at " + quote(target),
-			hint: "a socket can be listed: --unix " + quote(target),
-		}, true
-	}
-	switch held {
-	case launcher.HeldOwn:
-		if _, err := os.Lstat(target); err != nil && filepath.Dir(target) == place {
-			break // it can make that one in a folder of its own
-		}
-		return verdict{
-			status: whyDenied, reason: "the program has a " + quote(place) + " of its own, without what the host has there",
-			hint: "grant " + quote(target) + " itself",
-		}, true
-	case launcher.HeldProtected:
-		if right.Writes() {
-			return verdict{
-				status: whyDenied, reason: quote(place) + " is protected", hint: "--no-protect " + quote(place) + ", if an entry protects just that",
-			}, true
-		}
-	case launcher.HeldDenied:
-		return verdict{status: whyDenied, reason: quote(place) + " is denied, whatever else grants it"}, true
-	case launcher.HeldAsGranted:
-	}
-	return verdict{}, false
 }
 
 // resolvedSocket is where a name leads; the name itself if it leads nowhere.
