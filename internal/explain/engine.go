@@ -1,0 +1,193 @@
+package explain
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/notify"
+	"brainbox/launcher"
+	"brainbox/seccomp"
+)
+
+// Judge says what a plan makes of an operation. It must be pure and quick, and must not keep
+// the strings of the operation: of one that is allowed they are read into memory that is used
+// again.
+type Judge interface {
+	Judge(op launcher.Operation) launcher.Judgement
+}
+
+// Config says what is watched, and for whom.
+type Config struct {
+	Judge Judge
+	Sink  Sink
+
+	// Uses hands what is allowed to the sink, too. Without it an allowed operation is dropped
+	// at once, which is quicker.
+	Uses bool
+	// Inside says that the program has a file system of its own (isolation namespaces): what
+	// is absent there and present on the host is refused by the plan.
+	Inside bool
+	// Movable says that the filter lets the program change its root folder or its mounts, see
+	// [Movable]: names are then found below the root of each caller, and only there.
+	Movable bool
+	// OtherUser says that the program runs as another user than this process: what the mode of
+	// a file allows is reckoned then, and no better than [Likely].
+	OtherUser bool
+	// Abstract says that the program reaches no abstract Unix socket outside of its domain
+	// (LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Linux 6.12).
+	Abstract bool
+}
+
+// Engine tells a sink what a plan makes of each call. It implements [launcher.Observer].
+type Engine struct {
+	cfg    Config
+	budget budget
+	own    credentials
+
+	valid func(*notify.Call) bool
+	spare func(*notify.Call)
+
+	mu     sync.Mutex
+	root   int // of the program, if it cannot change it; -1: not known yet
+	closed bool
+	bound  map[string]bool // the abstract names of the program's own
+
+	calls []call // by number
+	pool  sync.Pool
+}
+
+// call is one observed system call.
+type call struct {
+	name string
+	see  func(*look)
+}
+
+var _ launcher.Observer = (*Engine)(nil)
+
+// New makes an engine. Linux 5.12 (RESOLVE_CACHED, openat2(2)); the listener asks for more.
+func New(cfg Config) (*Engine, error) {
+	if cfg.Judge == nil || cfg.Sink == nil {
+		return nil, errors.New("explain: a judge and a sink are needed")
+	}
+	e := &Engine{
+		cfg: cfg, root: -1, bound: map[string]bool{}, budget: newBudget(patience, allPatience),
+		valid: (*notify.Call).Valid, spare: (*notify.Call).Spare,
+	}
+	e.pool.New = func() any { return newLook(e) }
+	e.own, _ = readCredentials(unix.Gettid())
+	if !cfg.Inside && !cfg.Movable {
+		fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		e.root = fd
+	}
+	for name, see := range observed() {
+		nr, ok := seccomp.Number(runtime.GOARCH, name)
+		if !ok {
+			continue // arm64 has only the newer ones
+		}
+		for len(e.calls) <= int(nr) {
+			e.calls = append(e.calls, call{})
+		}
+		e.calls[nr] = call{name: name, see: see}
+	}
+	return e, nil
+}
+
+// Close gives the root of the program back. No call may be under way.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	if e.root >= 0 {
+		unix.Close(e.root)
+		e.root = -1
+	}
+}
+
+// observed are the calls that See understands.
+func observed() map[string]func(*look) {
+	return map[string]func(*look){
+		"open": seeOpen, "openat": seeOpenat, "openat2": seeOpenat2, "creat": seeCreat,
+		"execve": seeExecve, "execveat": seeExecveat,
+		"connect": seeConnect, "bind": seeBind,
+		"link": seeLink, "linkat": seeLinkat, "symlink": seeSymlink, "symlinkat": seeSymlinkat,
+		"rename": seeRename, "renameat": seeRenameat, "renameat2": seeRenameat2,
+		"mkdir": seeMkdir, "mkdirat": seeMkdirat, "mknod": seeMknod, "mknodat": seeMknodat,
+		"unlink": seeUnlink, "unlinkat": seeUnlinkat, "rmdir": seeRmdir, "truncate": seeTruncate,
+	}
+}
+
+// See implements [launcher.Observer].
+func (e *Engine) See(c *notify.Call) {
+	if uint(c.Nr) >= uint(len(e.calls)) || e.calls[c.Nr].see == nil {
+		return
+	}
+	l := e.pool.Get().(*look)
+	l.begin(c, e.calls[c.Nr].name)
+	e.calls[c.Nr].see(l)
+	l.end()
+	e.pool.Put(l)
+}
+
+// Refuse implements [launcher.Observer].
+func (e *Engine) Refuse(c *notify.Call, errno syscall.Errno) {
+	name := seccomp.Name(runtime.GOARCH, uint32(c.Nr))
+	if name == "" {
+		name = "call " + itoa(c.Nr)
+	}
+	// The text lasts: whoever aggregates compares it.
+	op := launcher.Operation{Op: launcher.OpSyscall, Call: strings.Clone(name)}
+	call := name
+	if name == "socket" || name == "socketpair" {
+		call = socketText(name, c.Args)
+		op.Call = call
+	}
+	j := e.cfg.Judge.Judge(op)
+	if j.Verdict != launcher.Refused {
+		// The filter has refused it already: that is no question any more.
+		j.Verdict = launcher.Refused
+	}
+	if j.Errno == 0 {
+		j.Errno = errno
+	}
+	e.cfg.Sink.Saw(&Seen{Operation: op, Judgement: j, Certainty: Proven, Call: call, TID: c.TID})
+}
+
+// Movable reports whether a filter lets a program change its root folder or its mounts, or
+// make the namespaces in which it may: chroot(2), pivot_root(2), mount(2) and what is like
+// them, setns(2), unshare(2) and clone(2) with the flags for that.
+func Movable(p seccomp.Program, arch uint32) bool {
+	if len(p) == 0 {
+		return true
+	}
+	const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	for name, arg := range map[string]uint64{
+		"chroot": 0, "pivot_root": 0, "setns": unix.CLONE_NEWNS, "mount": 0, "move_mount": 0, "umount2": 0,
+		"unshare": namespaces, "clone": namespaces, "clone3": 0,
+	} {
+		nr, ok := seccomp.Number(runtime.GOARCH, name)
+		if !ok {
+			continue
+		}
+		if passes(p.Eval(seccomp.Data{Nr: nr, Arch: arch, Args: [6]uint64{arg, arg}})) {
+			return true
+		}
+	}
+	return false
+}
+
+func passes(a seccomp.Action) bool {
+	switch a {
+	case seccomp.Allow, seccomp.Log, seccomp.Notify, seccomp.Trace:
+		return true
+	default:
+		return false
+	}
+}
