@@ -111,13 +111,16 @@ func (l *look) settled(n *name, op launcher.Operation) bool {
 	case found, absent:
 		return false
 	case failed:
+		if op.Op != launcher.OpCreate {
+			op.Kind = launcher.KindAbsent
+		}
 		if l.e.cfg.Inside && (n.errno == unix.ENOENT || n.errno == unix.EACCES || n.errno == unix.ENOTDIR) && l.hidden(n, op) {
 			return true
 		}
 		op.Path = text(n.path)
 		l.moot(op)
 	case unknown:
-		op.Path = text(n.path)
+		op.Path, op.Kind = text(n.path), launcher.KindAbsent
 		l.doubt(op)
 	case pseudo:
 	}

@@ -131,7 +131,7 @@ func TestSeeUses(t *testing.T) {
 		"write in/f regular; truncate in/f regular; read in/f regular": {0, dir + "/in/f", unix.O_RDWR | unix.O_TRUNC},
 		"create in/n regular; write in/n regular":                      {0, dir + "/in/n", create},
 		"write out/f regular refused":                                  {0, dir + "/out/f", unix.O_RDWR},
-		"read in/n regular moot":                                       {0, dir + "/in/n", 0},
+		"read in/n moot":                                               {0, dir + "/in/n", 0},
 	} {
 		if got := words(w.call("openat", args...), dir); got != want {
 			t.Errorf("%q:\n got %q\nwant %q", args, got, want)

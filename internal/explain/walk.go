@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 
@@ -220,7 +221,7 @@ func (w *walker) step(comp string) *walked {
 
 // missing is the end at a component that cannot be looked up.
 func (w *walker) missing(e syscall.Errno, path, comp string, last, slash bool) walked {
-	if e != unix.ENOENT || !last || w.how&creating == 0 || slash && w.how&folder == 0 {
+	if e != unix.ENOENT || !last || w.how&creating == 0 || slash && w.how&folder == 0 || slices.Contains(w.todo, ".") {
 		if e == unix.EAGAIN {
 			return w.doubt()
 		}
