@@ -3,7 +3,6 @@ package explain
 import (
 	"errors"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -142,21 +141,13 @@ func (e *Engine) Refuse(c *notify.Call, errno syscall.Errno) {
 	if name == "" {
 		name = "call " + itoa(c.Nr)
 	}
-	// The text lasts: whoever aggregates compares it.
-	op := launcher.Operation{Op: launcher.OpSyscall, Call: strings.Clone(name)}
+	j := e.cfg.Judge.Judge(launcher.Operation{Op: launcher.OpSyscall, Call: name})
 	call := name
 	if name == "socket" || name == "socketpair" {
 		call = socketText(name, c.Args)
-		op.Call = call
 	}
-	j := e.cfg.Judge.Judge(op)
-	if j.Verdict != launcher.Refused {
-		// The filter has refused it already: that is no question any more.
-		j.Verdict = launcher.Refused
-	}
-	if j.Errno == 0 {
-		j.Errno = errno
-	}
+	op := launcher.Operation{Op: launcher.OpSyscall, Call: call}
+	j.Verdict, j.Errno = launcher.Refused, errno // with these arguments, whatever others would give
 	e.cfg.Sink.Saw(&Seen{Operation: op, Judgement: j, Certainty: Proven, Call: call, TID: c.TID})
 }
 
