@@ -42,7 +42,7 @@ _brainbox_value() {
 		;;
 	--seccomp)
 		compopt -o filenames
-		mapfile -t COMPREPLY < <(compgen -W 'default none' -- "$2"; compgen -f -- "$2")
+		mapfile -t COMPREPLY < <(compgen -W 'default debug none' -- "$2"; compgen -f -- "$2")
 		;;
 	--profile) mapfile -t COMPREPLY < <(compgen -W 'default minimal' -- "$2") ;;
 	--net) mapfile -t COMPREPLY < <(compgen -W 'none ports proxy host' -- "$2") ;;

@@ -29,7 +29,7 @@ const maxProfile = 1 << 20
 func CompileProfile(path string) (*Compiled, error) {
 	in, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO would never open
 	if err != nil {
-		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "seccomp profile: " + err.Error(), Hint: "default, none, or an OCI profile"}
+		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "seccomp profile: " + err.Error(), Hint: "default, debug, none, or an OCI profile"}
 	}
 	defer in.Close()
 	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxProfile {

@@ -72,6 +72,7 @@ func planCases() []planCase {
 			f.Identity = &IdentityFact{UID: 1001, GID: 1001, User: "agent"}
 		})},
 		{"root", bare, host{abi: 7, uid: 0, command: []string{"true"}, change: func(f *Facts) { f.SetPCap = true }}},
+		{"seccomp-debug", bare + "[process]\nseccomp = \"debug\"\n", user(7)},
 		{"seccomp-none", bare + "[process]\nseccomp = \"none\"\n", user(7)},
 		{"seccomp-none-degraded", bare + "[process]\nseccomp = \"none\"\n[sandbox]\ndegraded = [\"network\", \"unix\", \"ipc\"]\n", user(7)},
 		{"seccomp-none-ports-dns", bare + "[process]\nseccomp = \"none\"\n[network]\nmode = \"ports\"\ndns = \"host\"\n", user(7)},

@@ -51,6 +51,7 @@ func insideCases() []mountCase {
 		{"limits", limits, delegated},
 		{"limits-without-cgroup", limits, at(7)},
 		{"pids-of-root", bare + "[process]\npids = 50\n", root},
+		{"seccomp-debug", bare + "[process]\nseccomp = \"debug\"\n", at(7)},
 		{"seccomp-none", bare + "[process]\nseccomp = \"none\"\n", at(7)},
 		{"protect-and-deny", bare + "protect = [\"./.git\", \"./later\", \"/srv/a\"]\ndeny = [\"./none\", \"/home/u/.cargo\", \"/usr/bin\"]\n", at(7)},
 		{"partial", "", with(at(7), func(in *InsideFact) {

@@ -41,12 +41,29 @@ func (d *planner) filter() {
 		d.withoutDefaultFilter("a profile of your own")
 	default:
 		c.Entries = []Entry{{Value: "default", State: StateEnforced, Source: source}}
+		if s.V.Kind == "debug" {
+			d.debugFilter(&c)
+		}
 		if _, err := seccomp.Default(d.plan.Seccomp); err != nil {
 			c.State, c.Requirement, c.mistaken = StateRefused, err.Error(), true
 			c.Route = "--seccomp FILE with an OCI profile for this architecture"
 		}
 	}
 	d.add(c)
+}
+
+// debugFilter opens ptrace(2) and its companions. What keeps them from the processes of
+// the host is the Landlock domain (every ABI) and nothing else, so without one they stay
+// closed.
+func (d *planner) debugFilter(c *Clause) {
+	e := &c.Entries[0]
+	e.Value, e.Note = "debug", "ptrace is open inside the domain"
+	d.plan.Seccomp.Debug = true
+	if d.facts.LandlockErr != nil || d.facts.Landlock.Used() < 1 {
+		c.State, e.State, c.mistaken = StateRefused, StateRefused, true
+		c.Requirement = "Landlock, which keeps ptrace inside"
+		c.Route = "--seccomp default"
+	}
 }
 
 // withoutDefaultFilter refuses what only the default filter holds: its rules for sockets

@@ -191,3 +191,33 @@ func TestWriteGrantsThatLeadOutAreTold(t *testing.T) {
 		}
 	}
 }
+
+// ptrace is open only with seccomp = "debug" and only where there is a Landlock domain to
+// keep it inside; that cannot be accepted as open.
+func TestDebugFilterNeedsLandlock(t *testing.T) {
+	const open = "[process]\nseccomp = \"debug\"\n"
+	const accepted = "[sandbox]\ndegraded = [\"files\", \"ipc\", \"seccomp\"]\n"
+	without := func(f *Facts) { f.LandlockErr = errNotLooked }
+	for name, c := range map[string]struct {
+		text  string
+		host  host
+		debug bool
+		state State
+	}{
+		"asked for":              {open, host{abi: 7, uid: 1000}, true, StateEnforced},
+		"at the first ABI":       {open + accepted, host{abi: 1, uid: 1000}, true, StateEnforced},
+		"without Landlock":       {open + accepted, host{uid: 1000, change: without}, true, StateRefused},
+		"not asked for":          {"", host{abi: 7, uid: 1000}, false, StateEnforced},
+		"not asked for, without": {accepted, host{uid: 1000, change: without}, false, StateEnforced},
+	} {
+		p := planOf(t, c.host, c.text)
+		i := slices.IndexFunc(p.Clauses, func(c Clause) bool { return c.Name == "seccomp" })
+		if i < 0 || p.Clauses[i].State != c.state || p.Seccomp.Debug != c.debug {
+			t.Errorf("%s: ptrace open: %v\n%s", name, p.Seccomp.Debug, show(p))
+		}
+		told := i >= 0 && strings.Contains(p.Clauses[i].Entries[0].Note, "ptrace is open inside the domain")
+		if told != c.debug {
+			t.Errorf("%s: the entry says that ptrace is open: %v", name, told)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,9 +112,10 @@ func (b *binder) cpu(key string, n *node, dst *Value[string]) {
 }
 
 func (b *binder) seccomp(key string, n *node, dst *Value[Seccomp]) {
-	if n.text == "default" || n.text == "none" {
-		if b.l.Kind == KindProject && n.text == "none" {
-			b.fail(n, key, "a project file may not set seccomp to none", "a project file can only narrow")
+	words := []string{"default", "debug", "none"}
+	if slices.Contains(words, n.text) {
+		if b.l.Kind == KindProject && n.text != "default" {
+			b.fail(n, key, "a project file may not set seccomp to "+n.text, "a project file can only narrow")
 			return
 		}
 		*dst = Value[Seccomp]{V: Seccomp{Kind: n.text}, Set: true, Source: b.source(n)}
@@ -125,7 +127,7 @@ func (b *binder) seccomp(key string, n *node, dst *Value[Seccomp]) {
 	}
 	if p, ok := b.path(key, n, true); ok {
 		*dst = Value[Seccomp]{V: Seccomp{Kind: "file", File: p}, Set: true, Source: p.Source}
-		b.likeWord(n, key, p, "default", "none")
+		b.likeWord(n, key, p, words...)
 	}
 }
 

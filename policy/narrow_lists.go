@@ -148,7 +148,7 @@ func (n *narrower) process() error {
 		return n.fail(own.Seccomp.Source, "process.seccomp",
 			"a project file may not replace the operator's seccomp profile", narrowHint)
 	}
-	if out.Seccomp.V.Kind == "none" {
+	if out.Seccomp.V.Kind == "none" || out.Seccomp.V.Kind == "debug" {
 		out.Seccomp = own.Seccomp
 	}
 	return nil

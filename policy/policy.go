@@ -169,9 +169,9 @@ type Process struct {
 	Seccomp     Value[Seccomp]
 }
 
-// Seccomp is [process] seccomp: "default", "none", or an OCI profile file.
+// Seccomp is [process] seccomp: "default", "debug", "none", or an OCI profile file.
 type Seccomp struct {
-	Kind string // "default", "none" or "file"
+	Kind string // "default", "debug", "none" or "file"
 	File Path   // with Kind "file"
 }
 

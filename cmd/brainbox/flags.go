@@ -42,7 +42,7 @@ func scalarFlags() []scalarFlag {
 		{"net", "network.mode", "MODE", "none, ports, proxy or host"},
 		{"resolver", "network.resolver", "ADDR[:PORT]", "with --net proxy: the DNS server that looks names up, not the host's"},
 		{"dns", "network.dns", "MODE", "with --net ports: none, or host (opens UDP)"},
-		{"seccomp", "process.seccomp", "PROFILE", "default, none, or an OCI profile `FILE`"},
+		{"seccomp", "process.seccomp", "PROFILE", "default, debug, none, or an OCI profile `FILE`"},
 		{"isolation", "sandbox.isolation", "KIND", "auto, landlock or namespaces"},
 		{"home", "sandbox.home", "HOME", "run, keep, or a folder"},
 		{"cwd", "sandbox.cwd", "DIR", "start the program here"},
