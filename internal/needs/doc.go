@@ -15,7 +15,7 @@
 //
 //	landlock:N seccomp notify userns netns root user cgroup-kill
 //	cgroup-memory overlay casefold btrfs ext4 xfs vfat fuse tty bwrap git node
-//	npm cc cargo runc crun strace programs registry
+//	npm cc cargo runc crun strace gdb programs registry
 //
 // where "landlock:7" stands for every ABI up to 7, and "programs" for every
 // program that [Program] is asked for. A word that is not on this list fails

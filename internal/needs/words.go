@@ -45,7 +45,7 @@ func plainWords() []string {
 
 // tools are the programs that have a word of their own.
 func tools() []string {
-	return []string{"bwrap", "git", "node", "npm", "cc", "cargo", "runc", "crun", "strace"}
+	return []string{"bwrap", "git", "node", "npm", "cc", "cargo", "runc", "crun", "strace", "gdb"}
 }
 
 // demands is a parsed BRAINBOX_TEST_MUST_RUN.
