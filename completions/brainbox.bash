@@ -22,6 +22,7 @@ _brainbox_flags_mask='--root --instruction --json --help'
 _brainbox_flags_rm='--root --base --recursive -r --json --help'
 _brainbox_flags_mv='--root --replace -f --json --help'
 _brainbox_operations='read write exec create remove rename connect bind unix host env syscall tool'
+_brainbox_profiles='debug default go minimal node offline-build python readonly rust'
 _brainbox_clauses='protect metadata network hosts unix ipc shared_memory processes tree pids
 	memory cpu time output nofile fsize core env seccomp capabilities'
 
@@ -44,7 +45,7 @@ _brainbox_value() {
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -W 'default debug none' -- "$2"; compgen -f -- "$2")
 		;;
-	--profile) mapfile -t COMPREPLY < <(compgen -W 'default minimal' -- "$2") ;;
+	--profile) mapfile -t COMPREPLY < <(compgen -W "$_brainbox_profiles" -- "$2") ;;
 	--net) mapfile -t COMPREPLY < <(compgen -W 'none ports proxy host' -- "$2") ;;
 	--dns) mapfile -t COMPREPLY < <(compgen -W 'none host' -- "$2") ;;
 	--isolation) mapfile -t COMPREPLY < <(compgen -W 'auto landlock namespaces' -- "$2") ;;

@@ -120,6 +120,12 @@ func (f *Facts) toolchain() []envfilter.Var {
 		{".local/share/mise/installs", "MISE_DATA_DIR", ".local/share/mise"},
 		{".volta/tools", "VOLTA_HOME", ".volta"},
 		{".local/lib", "PYTHONUSERBASE", ".local"},
+		{".nodenv/versions", "NODENV_ROOT", ".nodenv"},
+		{".local/share/uv/python", "UV_PYTHON_INSTALL_DIR", ""},
+		{".cache/node-gyp", "npm_config_devdir", ""},
+		{".cache/ms-playwright", "PLAYWRIGHT_BROWSERS_PATH", ""},
+		{".cache/puppeteer", "PUPPETEER_CACHE_DIR", ""},
+		{".cache/Cypress", "CYPRESS_CACHE_FOLDER", ""},
 	} {
 		value := f.Place.Home + "/" + firstOf(t[2], t[0])
 		if f.granted(f.Place.Home + "/" + t[0]) {

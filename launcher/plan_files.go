@@ -80,6 +80,8 @@ func (d *planner) grant(c *Clause, i int) {
 	default:
 		if w.Right.Writes() && !w.Always {
 			d.critical(c, &e, w, p)
+		} else if d.fromProfile(w) {
+			d.wholeHome(c, &e, p)
 		}
 		d.secretive(c, &e, w, p)
 		d.mounts(&e, w, p)
@@ -127,6 +129,20 @@ func (d *planner) critical(c *Clause, e *Entry, w *Want, p *PathFact) {
 			}
 			c.mistaken = true
 			c.Route = "grant a folder that does not hold it; --no-protect " + quotePath(w.Text) + " insists"
+			return
+		}
+	}
+}
+
+// wholeHome refuses a read grant of a profile that is, or holds, the home folder: that is
+// the working directory of whoever starts there, and nobody wrote that all of it may be
+// read.
+func (d *planner) wholeHome(c *Clause, e *Entry, p *PathFact) {
+	for _, k := range d.facts.Critical {
+		if k.What == homeFolder && policy.Below(k.Path, p.Target) {
+			e.State, e.Note = StateRefused, "a grant of a profile that holds the home folder ("+quotePath(k.Path)+")"
+			c.mistaken = true
+			c.Route = "start in a folder below it; --ro . insists"
 			return
 		}
 	}

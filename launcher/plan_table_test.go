@@ -221,3 +221,34 @@ func TestDebugFilterNeedsLandlock(t *testing.T) {
 		}
 	}
 }
+
+// A profile that lets the working directory be read does not let the home folder be read
+// with it; who writes the grant himself does.
+func TestProfilesDoNotImplyTheHomeFolder(t *testing.T) {
+	const readonly = "version = 1\nextends = [\"readonly\"]\n"
+	for name, c := range map[string]struct {
+		target, text string
+		refused      bool
+	}{
+		"a checkout":       {testCwd, readonly, false},
+		"the home folder":  {testHome, readonly, true},
+		"what holds it":    {"/home", readonly, true},
+		"the root":         {"/", readonly, true},
+		"beside it":        {testHome + "-2", readonly, false},
+		"it was written":   {testHome, readonly + "[filesystem]\nread = [\".\"]\n", false},
+		"accepted as open": {testHome, readonly + "[sandbox]\ndegraded = [\"files\"]\n", true},
+	} {
+		file, err := policy.Parse(policy.KindFile, testCwd+"/p.toml", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.Resolve(policy.Input{Vars: policy.Vars{Home: testHome, Cwd: testCwd, Pwd: testCwd, Git: testCwd}}, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := NewPlan(p, host{abi: 7, uid: 1000, links: map[string]string{testCwd: c.target}}.facts(p))
+		if refused := plan.Refusal != nil && strings.Contains(plan.Refusal.Message, homeFolder); refused != c.refused {
+			t.Errorf("%s: refusal %+v", name, plan.Refusal)
+		}
+	}
+}

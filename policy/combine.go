@@ -85,6 +85,9 @@ func (m *merger) uselessValue(v *Value[string], key string) error {
 // needsMode returns an error for an entry that the network mode has no use for.
 func (m *merger) needsMode(key string, src int, want string) error {
 	mode := m.out.Network.Mode
+	if m.out.Sources[src].Kind == KindProfile {
+		return nil // a profile names the hosts of a registry for whoever chooses mode proxy
+	}
 	have := strconv.Quote(mode.V.String())
 	if mode.Set && m.rank[src] < m.rank[mode.Source] {
 		m.note(m.out.Sources[src].at() + ": " + key + " is set aside: " +

@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 		}
 		in := Input{Vars: testVars(), Read: func(string) ([]byte, error) { return text, nil }}
 		if kind == KindProject {
-			base, err := Resolve(in, defaultProfile())
+			base, err := Resolve(in, developer("default").l)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,16 +8,32 @@ import "strings"
 // of them.
 func Builtin(name string) (*Layer, bool) {
 	switch name {
+	case "debug":
+		return debugProfile(), true
 	case "default":
-		return defaultProfile(), true
+		return developer("default").l, true
+	case "go":
+		return goProfile(), true
 	case "minimal":
 		return minimalProfile(), true
+	case "node":
+		return nodeProfile(), true
+	case "offline-build":
+		return offlineBuildProfile(), true
+	case "python":
+		return pythonProfile(), true
+	case "readonly":
+		return readonlyProfile(), true
+	case "rust":
+		return rustProfile(), true
 	}
 	return nil, false
 }
 
 // BuiltinNames returns the names that Builtin knows, sorted.
-func BuiltinNames() []string { return []string{"default", "minimal"} }
+func BuiltinNames() []string {
+	return []string{"debug", "default", "go", "minimal", "node", "offline-build", "python", "readonly", "rust"}
+}
 
 // profile builds a layer whose values all come from one source.
 type profile struct{ l *Layer }
@@ -88,27 +104,45 @@ func minimalProfile() *Layer {
 	return p.l
 }
 
-// defaultProfile is what `brainbox run` uses without a policy file.
-func defaultProfile() *Layer {
-	p := newProfile("default")
-	p.systemFolders()
-	p.loader()
-	p.etc()
-	p.grant(RightRead, "/sys/", "devices/system/cpu", "kernel/mm/transparent_hugepage", "fs/cgroup")
+// developer is the default, which `brainbox run` uses without a policy file, and what the
+// profiles of ecosystems begin with.
+func developer(name string) profile {
+	p := newProfile(name)
+	p.system()
 	p.toolchains()
 	p.grant(RightWriteExec, "@cwd", "")
+	p.protectedNames()
+	p.genericEnv()
+	p.optionalAll()
+	return p
+}
+
+// system grants what is installed, and what it reads of the machine.
+func (p profile) system() {
+	p.systemFolders()
+	p.loader()
+	p.grant(RightRead, "/etc/", etcNames()...)
+	p.sys()
+}
+
+func (p profile) sys() {
+	p.grant(RightRead, "/sys/", "devices/system/cpu", "kernel/mm/transparent_hugepage", "fs/cgroup")
+}
+
+func (p profile) protectedNames() {
 	for _, top := range [...]string{"@cwd/", "@git/"} {
 		p.grant(RightProtect, top, ProtectedNames()...)
 	}
-	p.genericEnv()
-	p.optional("protect", "metadata", "processes", "tree", "shared_memory")
-	return p.l
 }
 
-// etc grants the named part of /etc: root, running brainbox, still shows no
-// shadow file and no host key.
-func (p profile) etc() {
-	p.grant(RightRead, "/etc/",
+func (p profile) optionalAll() {
+	p.optional("protect", "metadata", "processes", "tree", "shared_memory")
+}
+
+// etcNames is the named part of /etc: root, running brainbox, still shows no shadow file
+// and no host key.
+func etcNames() []string {
+	return []string{
 		"nsswitch.conf", "host.conf", "hosts", "resolv.conf", "gai.conf", "services", "protocols",
 		"passwd", "group", "localtime", "timezone",
 		"ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf",
@@ -119,7 +153,8 @@ func (p profile) etc() {
 		"locale.conf", "locale.alias", "locale.gen", "gitconfig", "inputrc", "terminfo", "fonts",
 		"java", "java-8-openjdk", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk",
 		"python", "python2", "python2.7", "python3", "python3.8", "python3.9", "python3.10", "python3.11",
-		"python3.12", "python3.13", "python3.14", "python3.15")
+		"python3.12", "python3.13", "python3.14", "python3.15",
+	}
 }
 
 // toolchains grants the parts of the home folder that hold programs, never a

@@ -82,6 +82,8 @@ func TestDefaultShowsNoSecret(t *testing.T) {
 			"/etc/brainbox/exec.toml", "/etc", "/", "/home/u", "/home/u/.ssh/id_rsa", "/home/u/.netrc", "/home/u/.npmrc",
 			"/home/u/.cargo/credentials.toml", "/home/u/.cargo/credentials", "/home/u/.cargo", "/home/u/.config/gh",
 			"/home/u/.aws/credentials", "/home/u/.docker/config.json", "/home/u/.gitconfig", "/home/u/.volta",
+			"/home/u/.local/share/uv/credentials/credentials.toml", "/home/u/.cache", "/home/u/.cache/huggingface/token",
+			"/home/u/.m2/settings.xml", "/home/u/.m2", "/home/u/.config/pnpm/rc", "/home/u/.config/go/env", "/home/u/.gdbinit",
 			"/home/u/.local/share", "/home/u/.local/share/keyrings/x", "/home/u/.local/state", "/home/u/.local",
 			"/root", "/var", "/run", "/tmp", "/dev/mem", "/sys", "/sys/kernel", "/proc", "/boot",
 		} {
@@ -128,18 +130,7 @@ func TestDefaultNests(t *testing.T) {
 		v := testVars()
 		v.Cwd, v.Git = cwd, cwd
 		p := defaultPolicy(t, v)
-		entries := make([]Entry, len(p.Grants))
-		for i, g := range p.Grants {
-			entries[i] = Entry{g.Abs, g.Right, p.Sources[g.Source].Kind}
-		}
-		for i, n := range Nest(entries) {
-			if n.Err != nil {
-				t.Errorf("in %s: %v %q: %v", cwd, p.Grants[i].Right, p.Grants[i].Abs, n.Err)
-			}
-			if n.Implied == RightProtect && !n.Optional {
-				t.Errorf("in %s: %v %q is a required protect", cwd, p.Grants[i].Right, p.Grants[i].Abs)
-			}
-		}
+		nests(t, "in "+cwd, p)
 	}
 }
 
