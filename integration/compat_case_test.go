@@ -179,7 +179,7 @@ func matches(t *testing.T, pattern, text string) bool {
 func needProgram(t *testing.T, name string) {
 	t.Helper()
 	switch name {
-	case "git", "node", "npm", "cc", "strace":
+	case "git", "node", "npm", "cc", "strace", "gdb", "cargo":
 		needs.Tool(t, name)
 	default:
 		needs.Program(t, name)
