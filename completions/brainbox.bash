@@ -2,7 +2,7 @@
 # A test of the command compares the words here with the flags it has.
 
 _brainbox_verbs='run check why probe policy events approve version call write edit mask rm mv mcp'
-_brainbox_policy_verbs='show validate compile'
+_brainbox_policy_verbs='show validate compile export'
 _brainbox_flags_policy='--policy --profile --ro --rox --rw --rwx --protect --deny --no-protect
 	--env --env-file --connect-tcp --bind-tcp --publish --allow-host --unix --allow-degraded
 	--net --dns --resolver --seccomp --isolation --home --cwd --timeout --kill-after --memory --cpu --pids
@@ -15,6 +15,7 @@ _brainbox_flags_probe='--json --help'
 _brainbox_flags_events='--session --socket --json --since --follow -f --audit --verify --head --help'
 _brainbox_flags_approve='--session --socket --json --list --deny --grants --revoke --hold --help'
 _brainbox_flags_show="$_brainbox_flags_policy"
+_brainbox_flags_export="$_brainbox_flags_policy --to --rootfs --terminal --allow-gap"
 _brainbox_flags_call='--output --help'
 _brainbox_flags_write='--root --base --append --create --json --help'
 _brainbox_flags_edit='--root --base --files --json --help'
@@ -23,6 +24,7 @@ _brainbox_flags_rm='--root --base --recursive -r --json --help'
 _brainbox_flags_mv='--root --replace -f --json --help'
 _brainbox_operations='read write exec create remove rename connect bind unix host env syscall tool'
 _brainbox_profiles='debug default go minimal node offline-build python readonly rust'
+_brainbox_gaps='bridge deny env files gate hosts ipc network output protect seccomp time unix'
 _brainbox_clauses='protect metadata network hosts unix ipc shared_memory processes tree pids
 	memory cpu time output nofile fsize core env seccomp capabilities'
 
@@ -33,7 +35,7 @@ _brainbox_value() {
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$2")
 		;;
-	--cwd)
+	--cwd | --rootfs)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -d -- "$2")
 		;;
@@ -50,6 +52,8 @@ _brainbox_value() {
 	--dns) mapfile -t COMPREPLY < <(compgen -W 'none host' -- "$2") ;;
 	--isolation) mapfile -t COMPREPLY < <(compgen -W 'auto landlock namespaces' -- "$2") ;;
 	--allow-degraded) mapfile -t COMPREPLY < <(compgen -W "$_brainbox_clauses" -- "$2") ;;
+	--allow-gap) mapfile -t COMPREPLY < <(compgen -W "$_brainbox_gaps" -- "$2") ;;
+	--to) mapfile -t COMPREPLY < <(compgen -W 'oci seccomp' -- "$2") ;;
 	--env) mapfile -t COMPREPLY < <(compgen -e -- "$2") ;;
 	--connect-tcp | --bind-tcp | --publish | --allow-host | --resolver | --timeout | --kill-after | --memory | --cpu | --pids | \
 		--nofile | --fsize | --output-limit | --pass-fd | --status-fd | --since | --head | --deny | --revoke | --hold | --root | --base | --instruction) COMPREPLY=() ;;
@@ -104,7 +108,7 @@ _brainbox() {
 		esac
 	fi
 	case $verb in
-	run | check) mapfile -t COMPREPLY < <(compgen -W '--' -- "$cur") ;;
+	run | check | export) mapfile -t COMPREPLY < <(compgen -W '--' -- "$cur") ;;
 	why)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -W "$_brainbox_operations" -- "$cur"; compgen -f -- "$cur")

@@ -84,6 +84,8 @@ func TestCompletionOffersValues(t *testing.T) {
 		"a clause":                  {[]string{"brainbox", "check", "--allow-degraded", "pro"}, []string{"processes", "protect"}},
 		"a number takes nothing":    {[]string{"brainbox", "run", "--pids", ""}, nil},
 		"a verb below policy":       {[]string{"brainbox", "policy", "v"}, []string{"validate"}},
+		"what is exported":          {[]string{"brainbox", "policy", "export", "--to", "s"}, []string{"seccomp"}},
+		"a gap":                     {[]string{"brainbox", "policy", "export", "--allow-gap", "ti"}, []string{"time"}},
 		"an operation":              {[]string{"brainbox", "why", "sys"}, []string{"syscall"}},
 		"the end of the flags":      {[]string{"brainbox", "run", ""}, []string{"--"}},
 		"flags are not the program": {[]string{"brainbox", "run", "--", "--isola"}, nil},

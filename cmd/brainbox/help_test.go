@@ -26,6 +26,9 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 			if len(verb) == 2 && verb[1] == "show" {
 				flags = policyFlags()
 			}
+			if len(verb) == 2 && verb[1] == "export" {
+				flags = append(policyFlags(), exportFlags()...)
+			}
 			for _, f := range flags {
 				for _, name := range f.Names() {
 					dashes := "--"

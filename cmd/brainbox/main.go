@@ -91,7 +91,7 @@ func commands(verb string, status *int) []*cli.Command {
 			ArgsUsage: "read|write|exec|connect|bind|unix|host|env|syscall TARGET | tool NAME ARGUMENTS", Action: whyAction(status),
 		},
 		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
-		{Name: "policy", Usage: "show, validate or compile a policy", Subcommands: policyCommands(verb, status), Action: noPolicyVerb},
+		{Name: "policy", Usage: "show, validate, compile or export a policy", Subcommands: policyCommands(verb, status), Action: noPolicyVerb},
 		{Name: "spawn", Hidden: true, Action: spawnAction},
 		{Name: "version", Usage: "print the version", Action: versionAction},
 	}
@@ -109,7 +109,7 @@ func commands(verb string, status *int) []*cli.Command {
 
 func noPolicyVerb(c *cli.Context) error {
 	if name := c.Args().First(); name != "" {
-		return refuse("unknown verb policy "+quote(name), "brainbox policy show, validate or compile")
+		return refuse("unknown verb policy "+quote(name), "brainbox policy show, validate, compile or export")
 	}
 	return cli.ShowSubcommandHelp(c)
 }

@@ -21,6 +21,7 @@ func policyCommands(verb string, status *int) []*cli.Command {
 		{Name: "validate", Usage: "check policy files; print every error", ArgsUsage: "FILE…", Action: validateAction(status)},
 		{Name: "compile", Usage: "compile an OCI seccomp profile and print the filter", ArgsUsage: "FILE", Action: compileAction},
 	}
+	list = append(list, exportCommand(flags))
 	for _, c := range list {
 		c.OnUsageError = usageError
 		c.HideHelpCommand = true
