@@ -154,7 +154,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// esc: with the end of whoever observes the calls of what is left fail. They are not made
+// With the end of whoever observes the calls of what is left fail. They are not made
 // unobserved, and the confinement holds as before.
 func TestTheEndOfTheObserver(t *testing.T) {
 	needs.Notify(t)

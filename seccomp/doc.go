@@ -18,6 +18,9 @@
 // turns the OCI profile of a user into a [Program] by libseccomp; it needs cgo,
 // and runs in a process of its own.
 //
+// [Observe] changes a filter for a program that is watched, without a change to what the
+// program may do.
+//
 // # Limits
 //
 // A filter sees the number and the registers of a call, never the memory they

@@ -13,7 +13,8 @@
 // Each call is answered by the thread that received it. No thread is waited for: a handler
 // that may block says so with [Call.Block], and before it does, another thread receives. A
 // blocked handler is interrupted every now and then to look whether the program is still
-// there, and whether a signal waits for it.
+// there, and whether a signal waits for it. Where handlers cannot say so, as those of an observer,
+// Config.Late has another thread receive when one takes long.
 //
 // A handler that decides never lets the kernel make the call itself (Answer.Continue): the
 // arguments lie in the program's memory and its table of descriptors, and another of its
@@ -28,6 +29,9 @@
 // Once a call was received its thread can only be killed
 // (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19), so that no signal loses the answer
 // of an effect that happened. A blocked call sees a signal up to [longest] later.
+//
+// Before Linux 6.11 the threads that wait are not told of the end of the last program, and wait
+// for Close.
 //
 // When the listener is closed, or the process that has it ends, the calls fail with
 // ENOSYS.

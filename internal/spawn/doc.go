@@ -38,8 +38,11 @@
 // With [Request.Listener] the child shares the caller's table of descriptors too, until the
 // filter is loaded: the listener that the kernel puts there is the caller's then, without
 // any privilege and without a second process that would have to fetch it. Only afterwards
-// does the child get a table of its own, and puts its descriptors in order. Nobody serves the
-// listener before execve(2), so nothing in the list after the filter may be notified.
+// does the child get a table of its own, and puts its descriptors in order. In namespaces it is
+// the init's table that the command shares, up to execve(2), and the init hands the listener
+// over with the command's pidfd. Nobody serves the listener before the start is over, so
+// nothing in the list after the filter may be notified: a filter that notifies what the start
+// does itself has to let through what bears [Request.Mark].
 //
 // With [Namespaces.Network] the caller has its say in the program's network before there is a
 // program, and by [Sockets] makes sockets in there at any time, from outside.
