@@ -158,26 +158,6 @@ func (j *job) signals() {
 	}
 }
 
-func (j *job) setLimits(list []Limit) {
-	limits := make([]unix.Rlimit, len(list))
-	j.limits = append(j.limits, limits) // keeps it
-	for i, l := range list {
-		limits[i] = unix.Rlimit{Cur: l.Cur, Max: l.Max}
-		j.add(StepLimits, "prlimit64", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), addr(&limits[i]), 0)
-	}
-}
-
-// limits are those of r for the number of descriptors, or the others.
-func (r *Request) limits(descriptors bool) []Limit {
-	var list []Limit
-	for _, l := range r.Limits {
-		if (l.Resource == unix.RLIMIT_NOFILE) == descriptors {
-			list = append(list, l)
-		}
-	}
-	return list
-}
-
 // descriptors marks everything above 2 close-on-exec, whatever its number and
 // whatever RLIMIT_NOFILE says now (close_range(2), Linux 5.9; CLOSE_RANGE_CLOEXEC
 // 5.11), and then puts the wanted ones in place. A kernel or an outer filter
