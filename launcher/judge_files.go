@@ -261,7 +261,7 @@ func (j *Judge) refers(op *Operation, s, d *standing, remove, make1 uint64) (Jud
 // kernel compares before it comes to the rule of the root.
 func (j *Judge) gains(op *Operation, s, d *standing) uint64 {
 	had := s.apart
-	if n := j.index.nodes[op.Path]; n != nil {
+	if n := j.index.get(op.Path); n != nil {
 		had |= n.bits
 	}
 	more := d.apart &^ had & j.index.handled

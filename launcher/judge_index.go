@@ -12,8 +12,10 @@ import (
 // index is the plan by path: what begins at each place that it says something about.
 type index struct {
 	nodes   map[string]*node
-	handled uint64 // the rights that Landlock refuses unless a rule gives them
-	inside  bool   // isolation namespaces
+	over    map[string]*node // what stands in their place, if further grants are tried; nil: nothing
+	longest int              // bytes of the longest path among them
+	handled uint64           // the rights that Landlock refuses unless a rule gives them
+	inside  bool             // isolation namespaces
 }
 
 // node is one such place.
@@ -74,7 +76,7 @@ func parent(path string) string {
 // at collects what holds at a path, from the path itself up to the root. It allocates nothing.
 func (x *index) at(path string) (s standing) {
 	for here := path; ; here = parent(here) {
-		if n := x.nodes[here]; n != nil {
+		if n := x.get(here); n != nil {
 			s.meet(n, here, path)
 		}
 		if here == "/" {
@@ -108,7 +110,7 @@ func (s *standing) meet(n *node, here, path string) {
 func (x *index) giver(path string, bits uint64) *granted {
 	var some *granted
 	for here := path; ; here = parent(here) {
-		if n := x.nodes[here]; n != nil {
+		if n := x.get(here); n != nil {
 			for i := range n.grants {
 				g := &n.grants[i]
 				if g.bits&bits == bits {
@@ -125,11 +127,25 @@ func (x *index) giver(path string, bits uint64) *granted {
 	}
 }
 
+// get is the node at a path; nil if the plan says nothing about it.
+func (x *index) get(path string) *node {
+	if len(path) > x.longest {
+		return nil
+	}
+	if x.over != nil {
+		if n := x.over[path]; n != nil {
+			return n
+		}
+	}
+	return x.nodes[path]
+}
+
 func (x *index) node(path string) *node {
 	n := x.nodes[path]
 	if n == nil {
 		n = &node{}
 		x.nodes[path] = n
+		x.longest = max(x.longest, len(path))
 	}
 	return n
 }

@@ -20,7 +20,7 @@ func (r *region) bare() bool { return r.own && !r.write }
 
 // has reports whether something is at a path of the sandbox's own root.
 func (x *index) has(path string) bool {
-	n := x.nodes[path]
+	n := x.get(path)
 	return n != nil && n.made
 }
 
@@ -120,7 +120,7 @@ func (j *Judge) readOnly(r *region, path string) Judgement {
 		g.Reason = quotePath(r.path) + " is protected"
 	case r.own || r.hidden:
 		g.Reason = quotePath(path) + " is the sandbox's own, and read-only"
-		if n := j.index.nodes[path]; n != nil && n.file {
+		if n := j.index.get(path); n != nil && n.file {
 			g.Errno = syscall.EACCES // its mode refuses it first
 		}
 	}

@@ -59,11 +59,11 @@ func (j *Judge) kindOf(source int) policy.SourceKind {
 // add is what a further grant changes.
 func (x *index) add(o offer, nested policy.Nested, abi int) {
 	n := &node{}
-	if old := x.nodes[o.path]; old != nil {
+	if old := x.get(o.path); old != nil {
 		*n = *old
 	}
 	here, outer := x.at(o.path), x.at(parent(o.path))
-	x.nodes[o.path] = n
+	x.over[o.path], x.longest = n, max(x.longest, len(o.path))
 	bits := landlock.Access(rightOf(o.right), o.folder, abi)
 	n.bits |= bits
 	n.grants = append([]granted{{bits: bits}}, n.grants...)
@@ -86,11 +86,11 @@ func (x *index) add(o offer, nested policy.Nested, abi int) {
 
 // join makes one mount of a grant and of those in it that give the same (see mounter.within).
 func (x *index) join(r *region) {
-	for path, n := range x.nodes {
-		if n.bound && path != r.path && policy.Below(path, r.path) && n.region != nil && n.region.allows(r) && r.allows(n.region) {
+	for path := range x.nodes {
+		if n := x.get(path); n.bound && path != r.path && policy.Below(path, r.path) && n.region != nil && n.region.allows(r) && r.allows(n.region) {
 			one := *n
 			one.mount = false
-			x.nodes[path] = &one
+			x.over[path] = &one
 		}
 	}
 }

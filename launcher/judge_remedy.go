@@ -247,10 +247,7 @@ func flagOf(r policy.Right) string {
 // with is the judge of a plan with further grants; nil if such a plan would be refused.
 func (j *Judge) with(list []offer) *Judge {
 	x := *j.index
-	x.nodes = make(map[string]*node, len(j.index.nodes)+len(list))
-	for path, n := range j.index.nodes {
-		x.nodes[path] = n
-	}
+	x.over = map[string]*node{}
 	for _, o := range list {
 		nested, ok := j.nests(o)
 		if !ok {
