@@ -36,9 +36,7 @@ func gives(right string, folder bool, abi int) map[string]bool {
 	}
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
-		if !(w == "truncate" && abi < 3 || w == "refer" && abi < 2) {
-			out[w] = true
-		}
+		out[w] = w != "truncate" && w != "refer" || w == "truncate" && abi >= 3 || w == "refer" && abi >= 2
 	}
 	return out
 }

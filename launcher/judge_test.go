@@ -2,11 +2,14 @@ package launcher
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/policy"
 )
 
 // show writes a judgement in one line.
@@ -90,6 +93,61 @@ func TestJudgeOutside(t *testing.T) {
 		if got := j.Judge(c.op).show(); got != c.want {
 			t.Errorf("%+v:\n got %s\nwant %s", c.op, got, c.want)
 		}
+		proven(t, w, judgePolicy, false, c.op, j)
+	}
+}
+
+// proven plans again with the suggested flags, as the command line adds them.
+func proven(t *testing.T, w world, text string, inside bool, op Operation, j *Judge) {
+	t.Helper()
+	flag := j.Judge(op).Remedy.Flag
+	if flag == "" || op.Op > OpLink {
+		return
+	}
+	file, err := policy.Parse(policy.KindFile, testHome+"/policy.toml", []byte("version = 1\n"+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := policy.NewFlagLayer()
+	rights := map[string]policy.Right{"--ro": policy.RightRead, "--rox": policy.RightExec, "--rw": policy.RightWrite, "--rwx": policy.RightWriteExec}
+	words := strings.Fields(flag)
+	for i := 0; i+1 < len(words); i += 2 {
+		if words[i] == "--no-protect" {
+			text = strings.Replace(text, "[network]", "[sandbox]\nallow_protected = [\""+words[i+1]+"\"]\n[network]", 1)
+			if file, err = policy.Parse(policy.KindFile, testHome+"/policy.toml", []byte("version = 1\n"+text)); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := flags.AddGrant(words[i]+" "+words[i+1], words[i+1], rights[words[i]]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layers, err := policy.Layers("", file, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Resolve(policy.Input{Vars: policy.Vars{Home: testHome, Pwd: testCwd, TmpDir: "/tmp", User: "u", Git: testCwd, Cwd: testCwd}}, layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Grants = slices.DeleteFunc(p.Grants, func(g policy.Grant) bool {
+		return g.Right == policy.RightProtect && named(p.Sandbox.AllowProtected, g.Abs)
+	})
+	name := op.Path
+	if op.Kind == KindFolder && op.Op != OpCreate {
+		name += "/"
+	}
+	w.tree = append(slices.Clone(w.tree), name)
+	f := w.facts(p)
+	if !inside {
+		f.Inside = nil
+	}
+	plan := newPlan(p, f, inside)
+	if plan.Refusal != nil {
+		t.Errorf("%+v: %s: refused: %s", op, flag, plan.Refusal.Message)
+		return
+	}
+	if g := NewJudge(plan, f).Judge(op); g.Verdict != Allowed && op.Kind != KindAbsent {
+		t.Errorf("%+v: %s does not help: %s", op, flag, g.show())
 	}
 }
 
@@ -98,11 +156,12 @@ func TestJudgeInside(t *testing.T) {
 	w := world{host: host{abi: 7, uid: 1000}, tree: append(judgeTree(),
 		"/mnt/a/f", "/mnt/b/", "/home/u/co/.git/config", "/home/u/co/.git/hooks/pre-commit", "/srv/w/keep", "/srv/w/secret/s", "/srv/w/s.sock =", "/run/db.sock =")}
 	w.sockets = []string{"/srv/w/s.sock"}
-	plan, f := insidePlan(t, w, strings.Replace(judgePolicy, `"/srv/w"`, `"/srv/w", "/mnt/a", "/mnt/b"`, 1)+`protect = ["/srv/w/keep"]
+	text := strings.Replace(judgePolicy, `"/srv/w"`, `"/srv/w", "/mnt/a", "/mnt/b"`, 1) + `protect = ["/srv/w/keep"]
 deny = ["/srv/w/secret"]
 [network]
 unix = ["/run/db.sock"]
-`)
+`
+	plan, f := insidePlan(t, w, text)
 	if plan.Refusal != nil {
 		t.Fatalf("%+v", plan.Refusal)
 	}
@@ -138,5 +197,6 @@ unix = ["/run/db.sock"]
 		if got := j.Judge(c.op).show(); got != c.want {
 			t.Errorf("%+v:\n got %s\nwant %s", c.op, got, c.want)
 		}
+		proven(t, w, text, true, c.op, j)
 	}
 }

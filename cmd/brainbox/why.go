@@ -75,7 +75,7 @@ func whyAnswer(c *cli.Context) (verdict, error) {
 	defer all.close()
 	var v verdict
 	if op == "rename" {
-		v, err = whyRename(all.facts, all.plan, c.Args().Get(1), c.Args().Get(2))
+		v = whyRename(all.facts, all.plan, c.Args().Get(1), c.Args().Get(2))
 	} else {
 		v, err = answer(all.pol, all.facts, all.plan, op, c.Args().Get(1))
 	}

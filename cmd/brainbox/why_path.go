@@ -136,14 +136,14 @@ func ownInstead(p *launcher.Plan, path string) verdict {
 }
 
 // whyRename answers for rename(2).
-func whyRename(f *launcher.Facts, p *launcher.Plan, from, to string) (verdict, error) {
+func whyRename(f *launcher.Facts, p *launcher.Plan, from, to string) verdict {
 	old, v := lookAt(from, false)
 	if v != nil {
-		return *v, nil
+		return *v
 	}
 	dest, v := lookAt(to, false)
 	if v != nil {
-		return *v, nil
+		return *v
 	}
 	if old.kind == launcher.KindAbsent {
 		old.kind = launcher.KindRegular // as if it were there
@@ -154,16 +154,16 @@ func whyRename(f *launcher.Facts, p *launcher.Plan, from, to string) (verdict, e
 		for _, path := range []string{old.path, filepath.Dir(dest.path)} {
 			switch {
 			case !j.There(path):
-				return ownInstead(p, path), nil
+				return ownInstead(p, path)
 			case !p.Permits(f, policy.RightWrite, filepath.Dir(old.path)):
-				return verdict{status: whyDenied, reason: "it is granted, and the mode of its folder refuses it to the program's user"}, nil
+				return verdict{status: whyDenied, reason: "it is granted, and the mode of its folder refuses it to the program's user"}
 			}
 		}
 		if apart(old.path, filepath.Dir(dest.path)) {
-			return verdict{status: whyDenied, reason: "they are on two file systems (EXDEV), whatever is granted", hint: "programs copy it then, as mv(1) does"}, nil
+			return verdict{status: whyDenied, reason: "they are on two file systems (EXDEV), whatever is granted", hint: "programs copy it then, as mv(1) does"}
 		}
 	}
-	return toldOf(p, &g, "rename", quote(old.path)+" to "+quote(dest.path)), nil
+	return toldOf(p, &g, "rename", quote(old.path)+" to "+quote(dest.path))
 }
 
 // apart reports whether two places are on different file systems.
