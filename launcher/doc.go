@@ -34,4 +34,8 @@
 // a subreaper for the run and reaps all of its children, one run at a time: a program with
 // children of its own uses a [Host], which has a small brainbox command do that. A Host
 // serves no network.
+//
+// A [Judge] goes by paths, where Landlock goes by files: it does not know of a granted file that
+// was replaced meanwhile, nor of its other hard links. It says nothing of the modes of files,
+// of mounts of the host inside a granted tree, nor of who a process below /proc belongs to.
 package launcher

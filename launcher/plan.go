@@ -113,12 +113,6 @@ type Plan struct {
 	KeepCreated bool    // they stay where they are, and are reported
 }
 
-// Limit is one setrlimit(2) of the program.
-type Limit struct {
-	Resource int
-	Cur, Max uint64
-}
-
 // planner carries the inputs while the clauses are decided one after the other.
 type planner struct {
 	pol   *policy.Policy

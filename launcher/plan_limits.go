@@ -8,6 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Limit is one setrlimit(2) of the program.
+type Limit struct {
+	Resource int
+	Cur, Max uint64
+}
+
 // defaultKillAfter is the time from TERM to KILL when nothing else is said.
 const defaultKillAfter = 5 * time.Second
 
