@@ -24,14 +24,43 @@ var secrets = []string{
 	".config/containers/auth.json", ".config/brainbox/operator.key", ".config/go/env", ".config/rclone/rclone.conf",
 	".local/share/keyrings/login.keyring", ".local/state/brainbox/key", ".password-store/x.gpg",
 	".mozilla/firefox/x/logins.json", ".nvm/.npmrc", ".volta/hooks.json", ".asdf/.npmrc",
-	".local/share/mise/trusted-configs/x", "go/auth.json", "Documents/private.txt",
+	".local/share/mise/trusted-configs/x", "go/auth.json", ".local/share/uv/credentials/credentials.toml",
+	".config/pnpm/rc", ".config/pypoetry/auth.toml", ".cache/huggingface/token", ".nodenv/.npmrc", ".deno/token",
+	".bun/install/auth", ".local/share/pypoetry/auth", ".cache/other/session", ".gdbinit", ".gvm/token", "Documents/private.txt",
 }
 
-// tools are files of toolchains in a home folder; the positive control.
+// tools are files of toolchains in a home folder that the default grants; the positive
+// control.
 var tools = []string{
 	".cargo/bin/cargo", ".cargo/registry/index", ".cargo/git/db", ".rustup/settings.toml", "go/bin/gopls",
 	"go/pkg/mod/m", ".nvm/versions/node", ".pyenv/version", ".rbenv/version", ".asdf/shims/x", ".asdf/installs/x",
 	".local/share/mise/installs/x", ".volta/bin/x", ".local/bin/x", ".local/lib/x",
+}
+
+// profileTools are what a profile grants beside them.
+var profileTools = map[string][]string{
+	"node": {
+		".bun/bin/bun", ".deno/bin/deno", ".local/share/pnpm/pnpm", ".local/share/fnm/node-versions/x", ".nodenv/versions/x",
+		".cache/node-gyp/x", ".cache/ms-playwright/x", ".cache/puppeteer/x", ".cache/Cypress/x",
+	},
+	"python": {
+		".local/share/uv/python/x", ".local/share/uv/tools/x", ".local/share/pipx/venvs/x", ".local/pipx/venvs/x",
+		".local/share/pypoetry/venv/x", ".cache/pypoetry/virtualenvs/x", ".local/share/virtualenvs/x",
+	},
+	"go":            {"sdk/go", ".gvm/gos/x", ".goenv/versions/x"},
+	"offline-build": {".m2/repository/x"},
+}
+
+// toolsOf are the files that a profile lets be read in the planted home, in the order in
+// which they are read.
+func toolsOf(name string) []string {
+	switch name {
+	case "minimal":
+		return nil
+	case "offline-build":
+		return slices.Concat(tools, profileTools["node"], profileTools["python"], profileTools["go"], profileTools[name])
+	}
+	return slices.Concat(tools, profileTools[name])
 }
 
 // plantedHome is a home folder with all of it; every file holds its own name.
@@ -45,7 +74,7 @@ func plantedHome(t *testing.T) (root, home, work string) {
 	must(t, os.Chmod(root, 0o755))
 	home, work = filepath.Join(root, "home"), filepath.Join(root, "work")
 	must(t, os.Mkdir(work, 0o755))
-	for _, name := range slices.Concat(secrets, tools) {
+	for _, name := range slices.Concat(secrets, toolsOf("offline-build")) {
 		path := filepath.Join(home, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		must(t, os.WriteFile(path, []byte(name+"\n"), 0o600))
@@ -53,9 +82,9 @@ func plantedHome(t *testing.T) (root, home, work string) {
 	return root, home, work
 }
 
-// TestDefaultGrantsNoCredential lists what the default grants in a home folder full of
+// TestNoProfileGrantsACredential lists what each profile grants in a home folder full of
 // credentials, and then tries to read each of them.
-func TestDefaultGrantsNoCredential(t *testing.T) {
+func TestNoProfileGrantsACredential(t *testing.T) {
 	kernel(t)
 	root, home, work := plantedHome(t)
 	env := []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + filepath.Join(root, "tmp")}
@@ -66,30 +95,41 @@ func TestDefaultGrantsNoCredential(t *testing.T) {
 		asOther(t, cmd, home, work, filepath.Join(root, "tmp"))
 		return cmd
 	}
-
-	shown := run(t, work, as(program("brainbox"), "check", "--json"))
-	var p plan
-	if err := json.Unmarshal([]byte(shown.out), &p); err != nil {
-		t.Fatalf("brainbox check: %v\n%s", err, shown.err)
-	}
-	granted := p.granted()
-	for _, name := range secrets {
-		for _, grant := range granted {
-			if policy.Below(filepath.Join(home, name), grant) {
-				t.Errorf("%s lies in the grant %s", name, grant)
-			}
-		}
-	}
-
+	all := slices.Concat(secrets, toolsOf("offline-build"))
 	script := `cd "$1" && shift && for f; do cat "$f" 2>/dev/null; done; exit 0`
-	argv := append([]string{"/bin/sh", "-c", script, "sh", home}, slices.Concat(secrets, tools)...)
+	argv := append([]string{"/bin/sh", "-c", script, "sh", home}, all...)
 	bare := run(t, work, as(argv...))
-	if want := strings.Join(slices.Concat(secrets, tools), "\n") + "\n"; bare.out != want {
+	if want := strings.Join(all, "\n") + "\n"; bare.out != want {
 		t.Fatalf("control: the bare program read\n%s%s", bare.out, bare.err)
 	}
-	inside := run(t, work, as(append([]string{program("brainbox"), "run", "--"}, argv...)...))
-	if want := strings.Join(tools, "\n") + "\n"; inside.out != want {
-		t.Errorf("the confined program read\n%s\nwant\n%s\n%s", inside.out, want, inside.err)
+	for _, name := range policy.BuiltinNames() {
+		flags := []string{"--isolation", isolation, "--profile", name}
+		shown := run(t, work, as(append([]string{program("brainbox"), "check", "--json"}, flags...)...))
+		var p plan
+		if err := json.Unmarshal([]byte(shown.out), &p); err != nil {
+			t.Fatalf("%s: brainbox check: %v\n%s", name, err, shown.err)
+		}
+		p.noSecret(t, name, home)
+		want := ""
+		for _, tool := range toolsOf(name) {
+			want += tool + "\n"
+		}
+		flags = append(append([]string{program("brainbox"), "run"}, flags...), "--")
+		if inside := run(t, work, as(append(flags, argv...)...)); inside.out != want {
+			t.Errorf("%s: the confined program read\n%s\nwant\n%s\n%s", name, inside.out, want, inside.err)
+		}
+	}
+}
+
+// noSecret reports the planted secrets that lie in a grant.
+func (p plan) noSecret(t *testing.T, profile, home string) {
+	t.Helper()
+	for _, secret := range secrets {
+		for _, grant := range p.granted() {
+			if policy.Below(filepath.Join(home, secret), grant) {
+				t.Errorf("%s: %s lies in the grant %s", profile, secret, grant)
+			}
+		}
 	}
 }
 
