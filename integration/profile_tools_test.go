@@ -92,14 +92,19 @@ func TestFive(t *testing.T) {
 }
 END
 `
-	script := `export GOFLAGS=-mod=mod GOPROXY=off; go build -o demo .; ./demo 2>&1; go vet .; go test . | cut -f1,2; rm demo
-`
+	// The private build cache is empty: each case builds what it needs of the standard library.
+	const offline = "export GOFLAGS=-mod=mod GOPROXY=off\n"
+	cases := []compatCase{{
+		name: "a module without dependencies", setup: module, slow: true,
+		script: offline + `go build -o demo .; ./demo 2>&1; go test -vet=off . | cut -f1,2; rm demo`,
+	}}
 	if dep := cached(t); dep != "" {
-		script += dep + "go build -o demo .; ./demo 2>&1; go list -m -f '{{.Path}}' all; rm demo\n"
+		cases = append(cases, compatCase{
+			name: "a module with a dependency in the module cache", setup: module + dep, slow: true,
+			script: offline + `go build -o demo .; ./demo 2>&1; go list -m -f '{{.Path}}' all; rm demo`,
+		})
 	}
-	withProfile(t, "go", []compatCase{
-		{name: "modules without dependencies and with one of the module cache", setup: module, script: script, slow: true},
-	}, "go")
+	withProfile(t, "go", cases, "go")
 }
 
 // cached is a script that makes a module depend on what this module depends on too, and so
