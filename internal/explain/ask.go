@@ -23,8 +23,7 @@ type need struct {
 //
 // The operation's strings lie in memory that is used again, and are copied for the sink.
 func (l *look) ask(op launcher.Operation, needs ...need) bool {
-	j := l.e.cfg.Judge.Judge(op)
-	if j.Verdict == launcher.Allowed && !l.e.cfg.Uses {
+	if !l.e.cfg.Uses && l.e.allows(op) {
 		return false
 	}
 	if !l.waits() {

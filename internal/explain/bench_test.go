@@ -41,7 +41,8 @@ func BenchmarkSee(b *testing.B) {
 			var pin runtime.Pinner
 			defer pin.Unpin()
 			pin.Pin(&name[0])
-			c := &notify.Call{TID: w.tid, Nr: int(nr), Args: [6]uint64{uint64(bc.dir), uint64(uintptr(unsafe.Pointer(&name[0]))), uint64(bc.flags)}}
+			at := uint64(uintptr(unsafe.Pointer(&name[0])))
+			c := &notify.Call{TID: w.tid, Nr: int(nr), Args: [6]uint64{uint64(bc.dir), at, uint64(bc.flags)}}
 			_, _ = os.Stat(bc.path)
 			b.ReportAllocs()
 			begun := threadTime(b)

@@ -20,6 +20,12 @@ type Judge interface {
 	Judge(op launcher.Operation) launcher.Judgement
 }
 
+// quickJudge is what a [Judge] may have besides: only whether an operation is allowed, without
+// the words for it.
+type quickJudge interface {
+	Allows(op launcher.Operation) bool
+}
+
 // Config says what is watched, and for whom.
 type Config struct {
 	Judge Judge
@@ -47,6 +53,8 @@ type Engine struct {
 	cfg    Config
 	budget budget
 	own    credentials
+
+	allows func(launcher.Operation) bool
 
 	valid func(*notify.Call) bool
 	spare func(*notify.Call)
@@ -76,6 +84,10 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, root: -1, bound: map[string]bool{}, budget: newBudget(patience, allPatience),
 		valid: (*notify.Call).Valid, spare: (*notify.Call).Spare,
+	}
+	e.allows = func(op launcher.Operation) bool { return cfg.Judge.Judge(op).Verdict == launcher.Allowed }
+	if q, ok := cfg.Judge.(quickJudge); ok {
+		e.allows = q.Allows
 	}
 	e.pool.New = func() any { return newLook(e) }
 	e.own, _ = readCredentials(unix.Gettid())

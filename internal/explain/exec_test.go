@@ -51,7 +51,8 @@ func TestExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	if byFD := all.call("execveat", fd, "", 0, 0, unix.AT_EMPTY_PATH); len(byFD) != 2 || byFD[0].Path != got[1].Path || byFD[1].Path != got[2].Path {
+	byFD := all.call("execveat", fd, "", 0, 0, unix.AT_EMPTY_PATH)
+	if len(byFD) != 2 || byFD[0].Path != got[1].Path || byFD[1].Path != got[2].Path {
 		t.Errorf("by a descriptor: %q; want the last two of %q", words(byFD, dir), words(got, dir))
 	}
 }

@@ -63,7 +63,8 @@ func TestInside(t *testing.T) {
 		return
 	}
 	dir := realTemp(t)
-	put(t, dir, "root/", "in/", "in/f", "in/l -> f", "in/abs -> "+dir+"/in/f", "in/out -> ../hidden/f", "hidden/", "hidden/f", "hidden/shut/",
+	put(t, dir, "root/", "in/", "in/f", "in/l -> f", "in/abs -> "+dir+"/in/f", "in/out -> ../hidden/f",
+		"hidden/", "hidden/f", "hidden/shut/",
 		"hidden/shut/f", "ro/", "ro/f", "link -> hidden")
 	root := dir + "/root"
 	tid := otherRoot(t, root, dir+"/in", func() error {

@@ -23,6 +23,7 @@ func For(p *launcher.Plan, f *launcher.Facts) (Config, error) {
 		Inside:    p.Isolation == "namespaces",
 		Movable:   Movable(filter, arch),
 		OtherUser: p.Identity != nil && int(p.Identity.UID) != os.Geteuid(),
-		Abstract:  f.Landlock.Used() >= landlock.ScopeAbstractUnix.ABI() && p.Landlock.Degraded&landlock.Set(landlock.ScopeAbstractUnix) == 0,
+		Abstract: f.Landlock.Used() >= landlock.ScopeAbstractUnix.ABI() &&
+			p.Landlock.Degraded&landlock.Set(landlock.ScopeAbstractUnix) == 0,
 	}, nil
 }

@@ -18,7 +18,8 @@ const create = unix.O_CREAT | unix.O_WRONLY
 // with the resolved name, and what would fail anyway is not.
 func TestSee(t *testing.T) {
 	dir := realTemp(t)
-	put(t, dir, "in/", "out/", "out/d/", "out/e/", "out/f", "in/f", "out/s|", "in/p|", "in/l -> ../out/f", "in/dangling -> ../out/none",
+	put(t, dir, "in/", "out/", "out/d/", "out/e/", "out/f", "in/f", "out/s|", "in/p|",
+		"in/l -> ../out/f", "in/dangling -> ../out/none",
 		"in/dir -> ../out", "out/loop -> loop", "in/abs -> "+dir+"/out/f", "out/back -> ../in")
 	t.Chdir(dir + "/in")
 	if err := os.Chmod(dir+"/out/f", 0o755); err != nil {

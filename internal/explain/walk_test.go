@@ -87,7 +87,7 @@ func byKernel(text string, h how) string {
 	}
 	fd, err := unix.Open(text, flags, 0)
 	state := "found "
-	if err == unix.ENOENT && h&creating != 0 { //nolint:errorlint // an errno
+	if err == unix.ENOENT && h&creating != 0 {
 		if h&folder != 0 {
 			if e := unix.Mkdir(text, 0o755); e == nil {
 				fd, err = unix.Open(text, flags, 0)
