@@ -278,3 +278,6 @@ func quoteNames(paths ...string) string {
 	}
 	return strings.Join(paths, " and ")
 }
+
+// Allows is whether [Judge.Judge] allows an operation, and nothing else of the answer.
+func (j *Judge) Allows(op Operation) bool { return j.decide(&op).Verdict == Allowed }
