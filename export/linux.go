@@ -12,8 +12,8 @@ import (
 // or not.
 const (
 	masked = "/proc/acpi /proc/asound /proc/interrupts /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug " +
-		"/proc/scsi /proc/sysrq-trigger /proc/timer_list /proc/timer_stats /sys/devices/virtual/powercap /sys/firmware"
-	readonly = "/proc/bus /proc/fs /proc/irq /proc/sys"
+		"/proc/scsi /proc/timer_list /proc/timer_stats /sys/devices/virtual/powercap /sys/firmware"
+	readonly = "/proc/bus /proc/fs /proc/irq /proc/sys /proc/sysrq-trigger"
 )
 
 // linuxPart is all of the object linux but the filter.

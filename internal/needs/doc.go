@@ -32,6 +32,6 @@
 // user. What it finds holds for now; another process may use up a limit (user
 // namespaces, pseudo terminals) a moment later. [Overlay], [Casefold], [Btrfs],
 // [Ext4], [XFS], [VFAT] and [FUSE] use the programs mount(8), mkfs(8) and
-// bindfs(1), [Container] uses runc(8), and they say so when these are what is missing.
+// bindfs(1), [Container] and [Crun] use runc(8) and crun(1), and they say so when these are what is missing.
 // [NPM] takes a registry that is not there, or is slow, for a need that is not met.
 package needs
