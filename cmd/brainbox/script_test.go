@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,16 +47,38 @@ func TestScriptInside(t *testing.T) {
 	scripts(t, "testdata/inside")
 }
 
-func scripts(t *testing.T, dir string) {
+// TestScriptLandrun runs testdata/landrun/*.txtar, the matrix of a neighbour with the flags of
+// this command, in both isolations: $ISOLATION is the one that is meant.
+func TestScriptLandrun(t *testing.T) {
+	needs.LandlockABI(t, 6)
+	for _, isolation := range []string{"landlock", "namespaces"} {
+		t.Run(isolation, func(t *testing.T) {
+			if isolation == "namespaces" {
+				needs.Userns(t)
+			}
+			scripts(t, "testdata/landrun", "ISOLATION="+isolation)
+		})
+	}
+}
+
+func scripts(t *testing.T, dir string, vars ...string) {
 	files, err := filepath.Glob(dir + "/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v, %v", files, err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: dir, Setup: setUp, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			err := setUp(env)
+			env.Vars = append(env.Vars, vars...)
+			return err
+		},
 		Condition: func(name string) (bool, error) {
-			if name == "root" {
+			switch name {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "landlock", "namespaces":
+				return slices.Contains(vars, "ISOLATION="+name), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
