@@ -32,6 +32,7 @@
 // needs runc 1.1 or crun 1.4, and Linux 5.12. An older runtime holds the top alone.
 //
 // A runtime has no Landlock, no self-test, no supervisor and no init; the program is process
-// 1, and its standard descriptors are the ones that the runtime gives. As an ordinary user the
+// 1, and its standard descriptors are the ones that the runtime gives. Root's program has no
+// user namespace, unlike under brainbox run: its uid 0 is the host's, without a capability. As an ordinary user the
 // program sees itself as user 0, who is the caller outside.
 package export
