@@ -86,6 +86,13 @@ func childMain(calls []call, report int) {
 func walk(calls []call) (at int, errno syscall.Errno) {
 	for i := range calls {
 		c := &calls[i]
+		if c.want == wantAnswer {
+			tryCall(c)
+			continue
+		}
+		if c.want == wantEnd {
+			return i, 0
+		}
 		r, _, e := syscall.RawSyscall6(c.nr, c.a[0], c.a[1], c.a[2], c.a[3], c.a[4], c.a[5])
 		if !satisfied(c, r, e) {
 			return i, e
@@ -115,7 +122,7 @@ func satisfied(c *call, r uintptr, e syscall.Errno) bool {
 		if e == 0 {
 			return false
 		}
-	case wantSame, wantWipe: // of the init's lists, and seen to there
+	case wantSame, wantWipe, wantAnswer, wantEnd: // seen to elsewhere
 		return false
 	}
 	for i := range c.errs {

@@ -20,6 +20,10 @@ const (
 	// Only in the init's lists.
 	wantSame // no error; the object at errs[0] is the one at errs[1], else ESTALE
 	wantWipe // no call at all: a[1] bytes at a[0] become zero
+
+	// Only in a trial's list; see TryCalls.
+	wantAnswer // any; it goes to the cell at errs[0]
+	wantEnd    // no call at all: the list ends here, as if it had failed
 )
 
 // call is one raw system call of the child. It holds no pointer that the garbage
@@ -30,7 +34,7 @@ type call struct {
 	errs  [4]uintptr
 	step  Step
 	want  want
-	cell  uint8  // bit n: a[n] is the address of a cell; only in the init's lists
+	cell  uint8  // bit n: a[n] is the address of a cell; only in the init's lists and in a trial's
 	run   uint8  // n+1: once more for every a[n] up to maxRun; only in the init's lists
 	entry int16  // 1 + the index in Namespaces.Mounts; 0: none
 	name  string // for messages; the child never reads it
@@ -126,6 +130,9 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 		j.descriptors(r, fdOf, unix.CLOSE_RANGE_UNSHARE)
 	}
 	j.probes(r)
+	if r.trials != nil {
+		return j.trial(r.trials)
+	}
 	j.add(StepMask, "rt_sigprocmask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, addr(&j.mask), 0, 8)
 	j.add(StepExec, "execve", unix.SYS_EXECVE, addr(j.path), addr(&j.argv[0]), addr(&j.env[0]))
 	for i := range j.calls[confined:] {

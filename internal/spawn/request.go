@@ -54,6 +54,7 @@ type Request struct {
 	Probes        []Probe // the self-test, after everything is applied
 
 	trial  bool       // see Try
+	trials *trials    // see TryCalls
 	inject *injection // tests only
 }
 

@@ -41,6 +41,8 @@ const (
 	StepLoopback   // ioctl(2) SIOCSIFFLAGS
 	StepCommand    // clone(2), by the init
 	StepReaper     // what the init gives up when the program runs
+
+	StepTried // the calls of TryCalls, and the end in place of execve(2)
 )
 
 // Steps lists the child's steps, for tests that make each of them fail.
@@ -68,7 +70,7 @@ func (s Step) String() string {
 		"identity", "keyring", "capabilities", "directory", "death signal", "no_new_privs", "landlock", "seccomp",
 		"self-test", "signal mask", "exec",
 		"namespaces", "id maps", "network", "init", "private mounts", "nested namespaces", "root", "mount", "own /proc", "host name",
-		"loopback", "command", "reaper",
+		"loopback", "command", "reaper", "trial",
 	}
 	if int(s) < len(names) {
 		return names[s]
