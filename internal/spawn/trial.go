@@ -16,12 +16,14 @@ type Trial []TrialCall
 
 // TrialCall is one raw system call of a trial. An argument that Data has bytes for is the
 // address of a copy of them; a path ends in a NUL byte of its own. Argument number First-1
-// is what the first call of the trial gave, such as a socket; 0: none is.
+// is what the first call of the trial gave, such as a socket; 0: none is. Argument number
+// Out-1 is the address of OutSize bytes that the kernel fills, such as a struct stat.
 type TrialCall struct {
 	Nr    uintptr
 	Args  [6]uintptr
 	Data  [6][]byte
 	First int
+	Out   int
 }
 
 // Answer is what the kernel said to one call of a trial. Not Made: the trial ended before, as
@@ -30,11 +32,18 @@ type Answer struct {
 	Made  bool
 	Value int32
 	Errno syscall.Errno
+	Out   []byte // what the kernel wrote, with TrialCall.Out; zero where it wrote nothing
 }
+
+// OutSize is how much a call of a trial can be told, in bytes.
+const OutSize = 256
 
 // cell is what the child keeps of an answer, in memory that it shares with the caller even
 // where the init lies between them.
-type cell struct{ made, value, errno, _ int32 }
+type cell struct {
+	made, value, errno, _ int32
+	out                   [OutSize]byte
+}
 
 // trials is Request.trials: what to call, and where the answers go.
 type trials struct {
@@ -101,8 +110,8 @@ func (j *job) trial(t *trials) error {
 		first := &t.cells[at]
 		for i := range calls {
 			p := &calls[i]
-			if p.First < 0 || p.First > len(p.Args) || p.First > 0 && i == 0 {
-				return fmt.Errorf("spawn: the trial of call %d has no first result as argument %d", p.Nr, p.First)
+			if !p.valid() || p.First > 0 && i == 0 {
+				return fmt.Errorf("spawn: the trial of call %d takes no first result as argument %d, or nothing as %d", p.Nr, p.First, p.Out)
 			}
 			c := j.add(StepTried, "trial", p.Nr, p.Args[:]...)
 			c.want, c.errs[0] = wantAnswer, addr(&t.cells[at])
@@ -115,6 +124,9 @@ func (j *job) trial(t *trials) error {
 				c.a[p.First-1] = addr(&first.value)
 				c.cells(p.First - 1)
 			}
+			if p.Out > 0 {
+				c.a[p.Out-1] = addr(&t.cells[at].out[0])
+			}
 			at++
 		}
 	}
@@ -122,12 +134,20 @@ func (j *job) trial(t *trials) error {
 	return nil
 }
 
+func (p *TrialCall) valid() bool {
+	return p.First >= 0 && p.First <= len(p.Args) && p.Out >= 0 && p.Out <= len(p.Args)
+}
+
 func (t *trials) answers() [][]Answer {
 	all, at := make([][]Answer, len(t.list)), 0
 	for i := range t.list {
 		for range t.list[i] {
 			c := &t.cells[at]
-			all[i] = append(all[i], Answer{Made: c.made != 0, Value: c.value, Errno: syscall.Errno(c.errno)})
+			a := Answer{Made: c.made != 0, Value: c.value, Errno: syscall.Errno(c.errno)}
+			if t.list[i][len(all[i])].Out > 0 {
+				a.Out = append(a.Out, c.out[:]...)
+			}
+			all[i] = append(all[i], a)
 			at++
 		}
 	}

@@ -101,6 +101,22 @@ func TestTryCallsInNamespaces(t *testing.T) {
 	}
 }
 
+// The kernel's own words come back too, and through the init.
+func TestTryCallsTakesWhatTheKernelWrites(t *testing.T) {
+	in := t.TempDir()
+	if err := os.WriteFile(in+"/file", []byte("seven b"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	look := opening(in+"/file", 0)
+	look = append(look[:1:1], TrialCall{Nr: unix.SYS_READ, First: 1, Out: 2, Args: [6]uintptr{2: OutSize}})
+	for name, r := range map[string]*Request{"here": request(t, in, ":"), "namespaces": newRoom(t, in).request(":")} {
+		got := tryAll(t, r, look)[0][1]
+		if got.Value != 7 || len(got.Out) != OutSize || string(got.Out[:8]) != "seven b\x00" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // killing is a filter that kills who calls nr.
 func killing(nr uint32) []unix.SockFilter {
 	return []unix.SockFilter{
