@@ -178,10 +178,13 @@ func (j *Judge) relinksInside(op *Operation, s, d *standing) (Judgement, bool) {
 	}
 	source := s.mount
 	if op.Op == OpLink {
+		own := j.index.at(op.Path)
+		if g, ok := j.present(op, &own, op.Path); !ok {
+			return g, false
+		}
 		if g, ok := j.changes(op, d, to); !ok {
 			return g, false
 		}
-		own := j.index.at(op.Path)
 		source = own.mount
 	}
 	if source != d.mount {
