@@ -30,9 +30,7 @@ func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
 	for _, l := range p.Limits {
 		r.Limits = append(r.Limits, spawn.Limit(l))
 	}
-	if id := p.Identity; id != nil {
-		r.Identity = &spawn.Identity{UID: id.UID, GID: id.GID, Groups: id.Groups}
-	}
+	r.Identity = spawnIdentity(p.Identity)
 	return r
 }
 
