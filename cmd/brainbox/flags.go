@@ -97,7 +97,10 @@ func flagsOf(verb string) []cli.Flag {
 			newBoolFlag("tree", "walk the write grants for hard links, set-id files and sockets"),
 		)
 	case "why":
-		return append(policyFlags(), newBoolFlag("json", "print the answer as JSON"))
+		return append(policyFlags(),
+			newBoolFlag("json", "print the answer as JSON"),
+			newBoolFlag("verify", "ask the kernel too, in a sandbox that starts nothing"),
+		)
 	case "probe":
 		return []cli.Flag{newBoolFlag("json", "print the answers as JSON")}
 	}

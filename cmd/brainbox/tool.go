@@ -215,5 +215,6 @@ func (v verdict) JSON() strictjson.Value {
 	}
 	out.Add("tool", tool)
 	addJudgement(&out, v.plan, v.judged)
+	out.Add("verified", text(v.verified))
 	return out
 }

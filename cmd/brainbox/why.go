@@ -43,6 +43,9 @@ func whyAction(status *int) cli.ActionFunc {
 		if a.hint != "" {
 			printf(c.App.Writer, "hint: %s\n", oneLine(a.hint))
 		}
+		if a.verified != "" {
+			printf(c.App.Writer, "%s\n", oneLine(a.verified))
+		}
 		return nil
 	}
 }
@@ -80,6 +83,9 @@ func whyAnswer(c *cli.Context) (verdict, error) {
 		v, err = answer(all.pol, all.facts, all.plan, op, c.Args().Get(1))
 	}
 	v.plan = all.plan
+	if err == nil && c.Bool("verify") {
+		err = v.verify(all.facts, c.Args().Slice())
+	}
 	return v, err
 }
 
@@ -89,6 +95,7 @@ type verdict struct {
 	tool         *toolask.Answer     // of the gate, for --json
 	judged       *launcher.Judgement // of the plan, for --json
 	plan         *launcher.Plan
+	verified     string // with --verify: what the kernel said, or why it was not asked
 }
 
 // judge adds what the plan's judge says, where it says the same.
