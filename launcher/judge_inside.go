@@ -179,8 +179,10 @@ func (j *Judge) relinksInside(op *Operation, s, d *standing) (Judgement, bool) {
 	source := s.mount
 	if op.Op == OpLink {
 		own := j.index.at(op.Path)
-		if g, ok := j.present(op, &own, op.Path); !ok {
-			return g, false
+		if own.masked == nil || own.masked.Path != op.Path { // a mask is there, and a mount of its own
+			if g, ok := j.present(op, &own, op.Path); !ok {
+				return g, false
+			}
 		}
 		if g, ok := j.changes(op, d, to); !ok {
 			return g, false
