@@ -10,7 +10,7 @@ _brainbox_flags_policy='--policy --profile --ro --rox --rw --rwx --protect --den
 _brainbox_flags_run="$_brainbox_flags_policy --pass-fd --status-fd --dry-run --sanitize
 	--quiet -q --verbose -v"
 _brainbox_flags_check="$_brainbox_flags_policy --json --exec --tree"
-_brainbox_flags_why="$_brainbox_flags_policy --json"
+_brainbox_flags_why="$_brainbox_flags_policy --json --verify"
 _brainbox_flags_probe='--json --help'
 _brainbox_flags_events='--session --socket --json --since --follow -f --audit --verify --head --help'
 _brainbox_flags_approve='--session --socket --json --list --deny --grants --revoke --hold --help'

@@ -208,12 +208,30 @@ func (p *Plan) another(op *Operation, free, held Tried) bool {
 	switch {
 	case op.Op != OpRead && op.Op != OpWrite:
 		return false
-	case p.Isolation == "namespaces" && (p.region(op.Path).own || policy.Below(op.Path, "/proc")): // made for the run
+	case p.madeForRun(op.Path):
 		return false
 	case held.Ino == 0 || free.Ino == 0: // one could not be opened, as a socket cannot
 		return held.Errno != free.Errno
 	}
 	return held.Dev != free.Dev || held.Ino != free.Ino
+}
+
+// madeForRun reports whether isolation namespaces has something of the run's own at a path.
+func (p *Plan) madeForRun(path string) bool {
+	if p.Isolation != "namespaces" {
+		return false
+	}
+	made := p.region(path).own || policy.Below(path, "/proc")
+	for i := range p.Mounts { // what is inside another comes after it
+		switch m := &p.Mounts[i]; {
+		case !policy.Below(path, m.Path):
+		case m.Kind == MountFile || m.Kind == MountFS:
+			made = true
+		case m.Kind == MountBind, m.Kind == MountSelf: // the host's, but for a private folder
+			made = m.Held.In == HeldHome || m.Held.In == HeldTmp || m.Held.In == HeldGitConfig || m.Held.In == HeldBridge
+		}
+	}
+	return made
 }
 
 // compare is the verdict on a judgement. free passed, or is of a system call. A plan may say
