@@ -1,0 +1,225 @@
+package explain
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"brainbox/internal/visible"
+)
+
+// Suggestion is what would let operations through.
+type Suggestion struct {
+	Flag       string // for a shell
+	Line       string // for a policy file
+	Note       string // what the operator should know besides
+	Secret     string // if not "", what makes it one that nobody should take over unread
+	Operations int    // how many of the denials it lets through
+	Certainty  Certainty
+
+	of         []int  // the denials
+	word, path string // of a flag that grants a path
+}
+
+// manyFiles is how many files of one folder, refused alike, are answered by the folder.
+const manyFiles = 4
+
+// grantRanks orders the flags that grant a path: one lets through what the other does if it has
+// all of its bits.
+var grantRanks = map[string]uint{"--ro": 1, "--rox": 3, "--rw": 5, "--rwx": 7}
+
+// grantKeys are the same flags as keys of a policy.
+var grantKeys = map[string]string{"--ro": "read", "--rox": "exec", "--rw": "write", "--rwx": "write_exec"}
+
+// suggest joins the remedies of denials. Their order decides among equals.
+func suggest(list []Denial, home string) []Suggestion {
+	var all []Suggestion
+	index := map[string]int{}
+	for i := range list {
+		m := &list[i].Judgement.Remedy
+		if m.Flag == "" {
+			continue
+		}
+		at, ok := index[m.Flag]
+		if !ok {
+			at = len(all)
+			index[m.Flag] = at
+			word, name := splitGrant(m.Flag)
+			all = append(all, Suggestion{Flag: m.Flag, Line: m.Line, Note: m.Note, word: word, path: name})
+		}
+		all[at].take(list, i)
+	}
+	all = slices.DeleteFunc(all, func(s Suggestion) bool { return s.word != "" && holdsHome(s.path, home) })
+	all = joinCovered(joinFolders(all, list, home), list)
+	for i := range all {
+		all[i].Secret = secret(all[i].path)
+	}
+	slices.SortStableFunc(all, func(a, b Suggestion) int {
+		if a.Certainty != b.Certainty {
+			return int(b.Certainty) - int(a.Certainty)
+		}
+		return b.Operations - a.Operations
+	})
+	return all
+}
+
+// take lets a suggestion have one more denial.
+func (s *Suggestion) take(list []Denial, i int) {
+	if slices.Contains(s.of, i) {
+		return
+	}
+	s.of = append(s.of, i)
+	s.Operations++
+	s.Certainty = max(s.Certainty, list[i].Certainty)
+}
+
+// joinFolders suggests a folder once for many of its files.
+func joinFolders(all []Suggestion, list []Denial, home string) []Suggestion {
+	type folder struct{ word, path string }
+	members := map[folder]int{}
+	of := func(s *Suggestion) folder { return folder{s.word, path.Dir(s.path)} }
+	for i := range all {
+		if s := &all[i]; s.word != "" && s.Note == "" && secret(s.path) == "" && wide(path.Dir(s.path), home) {
+			members[of(s)]++
+		}
+	}
+	var out []Suggestion
+	at := map[folder]int{}
+	for i := range all {
+		s := &all[i]
+		if s.word == "" || s.Note != "" || secret(s.path) != "" || members[of(s)] < manyFiles {
+			out = append(out, *s)
+			continue
+		}
+		k, ok := at[of(s)]
+		if !ok {
+			k = len(out)
+			at[of(s)] = k
+			dir := path.Dir(s.path)
+			out = append(out, Suggestion{
+				Flag: s.word + " " + shellWord(dir), Line: grantLine(s.word, dir), word: s.word, path: dir,
+				Note: "the folder of " + strconv.Itoa(members[of(s)]) + " of them",
+			})
+		}
+		for _, d := range s.of {
+			out[k].take(list, d)
+		}
+	}
+	return out
+}
+
+// joinCovered leaves out what another suggestion grants too.
+func joinCovered(all []Suggestion, list []Denial) []Suggestion {
+	gone := make([]bool, len(all))
+	for i := range all {
+		for k := range all {
+			if i == k || gone[i] || gone[k] || !all[k].covers(&all[i]) {
+				continue
+			}
+			gone[i] = true
+			for _, d := range all[i].of {
+				all[k].take(list, d)
+			}
+		}
+	}
+	var out []Suggestion
+	for i := range all {
+		if !gone[i] {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+func (s *Suggestion) covers(other *Suggestion) bool {
+	mine, its := grantRanks[s.word], grantRanks[other.word]
+	switch {
+	case its == 0 || mine&its != its || !below(other.path, s.path):
+		return false
+	case s.Certainty < other.Certainty: // it would be wider than what is known to be enough
+		return false
+	}
+	return secret(other.path) == "" || secret(s.path) != ""
+}
+
+// below reports whether a clean absolute path is dir or in it.
+func below(name, dir string) bool {
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
+
+// holdsHome reports whether a grant of a path would be one of the whole system, or of all that
+// the user has.
+func holdsHome(name, home string) bool {
+	return name == "/" || home != "" && below(home, name)
+}
+
+// wide reports whether a folder may be suggested although only files of it were asked for:
+// those at the top of the file system have everything, and those of the kernel are no files.
+func wide(dir, home string) bool {
+	if holdsHome(dir, home) || strings.Count(dir, "/") < 2 || secret(dir) != "" {
+		return false
+	}
+	for _, top := range []string{"/proc", "/sys", "/dev", "/run"} {
+		if below(dir, top) {
+			return false
+		}
+	}
+	base := path.Base(dir)
+	return base != ".config" && base != ".local" && base != ".git" && path.Dir(dir) != "/home"
+}
+
+// splitGrant takes a flag that grants a path apart; "", "" if it is none, or its path is not
+// spelled as shellWord does.
+func splitGrant(flag string) (word, name string) {
+	word, rest, _ := strings.Cut(flag, " ")
+	if grantRanks[word] == 0 {
+		return "", ""
+	}
+	name = rest
+	if len(rest) > 1 && rest[0] == '\'' && rest[len(rest)-1] == '\'' {
+		name = strings.ReplaceAll(rest[1:len(rest)-1], `'\''`, "'")
+	}
+	if name == "" || name[0] != '/' || path.Clean(name) != name || shellWord(name) != rest {
+		return "", ""
+	}
+	return word, name
+}
+
+// grantLine is a grant in a policy; "" for a name that TOML has no spelling for.
+func grantLine(word, name string) string {
+	if !utf8.ValidString(name) {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range name {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case visible.Hidden(c) && c != ' ':
+			fmt.Fprintf(&b, `\U%08x`, c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return "[filesystem] " + grantKeys[word] + ` = ["` + b.String() + `"]`
+}
+
+// typable reports whether a flag, shown on a terminal, is what has to be typed.
+func (s *Suggestion) typable() bool { return visible.Line(s.Flag) == s.Flag }
+
+// shellWord spells a path so that a shell takes it for one word and nothing else.
+func shellWord(name string) string {
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("/._-+:@%,=", c) >= 0:
+		default:
+			return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+		}
+	}
+	return name
+}
