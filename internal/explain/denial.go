@@ -20,7 +20,6 @@ type Denial struct {
 	Program string // that asked first: the name of its process (comm in proc(5)), as it chose it
 	PID     int    // of that process, in brainbox's pid namespace; 0: it is not known
 	Host    string // the name that was refused, with Port; the operation is none of launcher's then
-	Why     string // that a sentence more is known about: what the kernel's record says
 }
 
 // denialKey is what tells two denials apart.

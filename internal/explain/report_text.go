@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brainbox/internal/visible"
+	"brainbox/launcher"
 )
 
 // Screen is how many denials a report shows unless more are asked for.
@@ -86,7 +87,7 @@ func (d *Denial) text(s *Suggestion) string {
 	j := &d.Judgement
 	if j.Right != "" {
 		b.WriteString("  " + visible.Line(j.Right))
-		if j.Place != "" && j.Place != d.Path {
+		if j.Place != "" && d.Path != "" && j.Place != d.Path {
 			b.WriteString(" in " + strconv.Quote(j.Place))
 		}
 	}
@@ -124,6 +125,8 @@ func (d *Denial) target() string {
 		return strconv.Quote(d.Path)
 	case d.Port != 0:
 		return "port " + strconv.Itoa(int(d.Port))
+	case d.Op != launcher.OpSyscall && d.Judgement.Place != "": // as the kernel's own record has it
+		return "something in " + strconv.Quote(d.Judgement.Place)
 	case d.Operation.Call != "":
 		return visible.Line(d.Operation.Call)
 	}
