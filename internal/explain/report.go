@@ -13,12 +13,16 @@ const keptDenials = 1000
 // Report is a [Sink] that counts what was refused. The zero value is ready; it is safe for
 // use by several threads.
 //
-//	r := &explain.Report{Home: "/home/ada"}
-//	engine := explain.New(judge, …, r)
+//	r := &explain.Report{Home: "/home/ada", Secret: facts.Secret}
+//	engine, err := explain.New(explain.Config{Judge: judge, Sink: r})
 //	…
 //	r.Text(os.Stderr, 20)
 type Report struct {
 	Home string // is never suggested, nor a folder that holds it; "": it is not known
+
+	// Secret says what a path holds that nobody should grant unread, or "" (launcher.Facts.Secret).
+	// It is asked when the report is read; nil: nothing is a secret.
+	Secret func(path string) string
 
 	mu        sync.Mutex
 	index     map[denialKey]int
@@ -162,7 +166,7 @@ func (r *Report) ranked() ([]Denial, []Suggestion) {
 	list := slices.Clone(r.list)
 	r.mu.Unlock()
 	covers := make([]int, len(list))
-	for _, s := range suggest(list, r.Home) {
+	for _, s := range r.suggest(list) {
 		for _, i := range s.of {
 			covers[i] = s.Operations
 		}
@@ -188,7 +192,7 @@ func (r *Report) ranked() ([]Denial, []Suggestion) {
 	for to, from := range order {
 		sorted[to] = list[from]
 	}
-	return sorted, suggest(sorted, r.Home)
+	return sorted, r.suggest(sorted)
 }
 
 // Suggestions lists what would let operations through that were refused, the most useful first.

@@ -13,7 +13,7 @@ import (
 
 // Suggestion is what would let operations through.
 type Suggestion struct {
-	Flag       string // for a shell
+	Flag       string // for a shell; "": no flag can say it
 	Line       string // for a policy file
 	Note       string // what the operator should know besides
 	Secret     string // if not "", what makes it one that nobody should take over unread
@@ -35,28 +35,32 @@ var grantRanks = map[string]uint{"--ro": 1, "--rox": 3, "--rw": 5, "--rwx": 7}
 var grantKeys = map[string]string{"--ro": "read", "--rox": "exec", "--rw": "write", "--rwx": "write_exec"}
 
 // suggest joins the remedies of denials. Their order decides among equals.
-func suggest(list []Denial, home string) []Suggestion {
+func (r *Report) suggest(list []Denial) []Suggestion {
 	var all []Suggestion
 	index := map[string]int{}
 	for i := range list {
 		m := &list[i].Judgement.Remedy
-		if m.Flag == "" {
+		if m.Flag == "" && m.Line == "" {
 			continue
 		}
-		at, ok := index[m.Flag]
+		key := m.Flag + "\n" + m.Line
+		if m.Flag != "" {
+			key = m.Flag
+		}
+		at, ok := index[key]
 		if !ok {
 			at = len(all)
-			index[m.Flag] = at
+			index[key] = at
 			word, name := splitGrant(m.Flag)
 			all = append(all, Suggestion{Flag: m.Flag, Line: m.Line, Note: m.Note, word: word, path: name})
 		}
 		all[at].take(list, i)
 	}
-	all = slices.DeleteFunc(all, func(s Suggestion) bool { return s.word != "" && holdsHome(s.path, home) })
-	all = joinCovered(joinFolders(all, list, home), list)
+	all = slices.DeleteFunc(all, func(s Suggestion) bool { return s.word != "" && holdsHome(s.path, r.Home) })
 	for i := range all {
-		all[i].Secret = secret(all[i].path)
+		all[i].Secret = r.secret(all[i].path)
 	}
+	all = joinCovered(r.joinFolders(all, list), list)
 	slices.SortStableFunc(all, func(a, b Suggestion) int {
 		if a.Certainty != b.Certainty {
 			return int(b.Certainty) - int(a.Certainty)
@@ -77,12 +81,12 @@ func (s *Suggestion) take(list []Denial, i int) {
 }
 
 // joinFolders suggests a folder once for many of its files.
-func joinFolders(all []Suggestion, list []Denial, home string) []Suggestion {
+func (r *Report) joinFolders(all []Suggestion, list []Denial) []Suggestion {
 	type folder struct{ word, path string }
 	members := map[folder]int{}
 	of := func(s *Suggestion) folder { return folder{s.word, path.Dir(s.path)} }
 	for i := range all {
-		if s := &all[i]; s.word != "" && s.Note == "" && secret(s.path) == "" && wide(path.Dir(s.path), home) {
+		if s := &all[i]; s.word != "" && s.Note == "" && s.Secret == "" && r.wide(path.Dir(s.path)) {
 			members[of(s)]++
 		}
 	}
@@ -90,7 +94,7 @@ func joinFolders(all []Suggestion, list []Denial, home string) []Suggestion {
 	at := map[folder]int{}
 	for i := range all {
 		s := &all[i]
-		if s.word == "" || s.Note != "" || secret(s.path) != "" || members[of(s)] < manyFiles {
+		if s.word == "" || s.Note != "" || s.Secret != "" || members[of(s)] < manyFiles {
 			out = append(out, *s)
 			continue
 		}
@@ -142,7 +146,7 @@ func (s *Suggestion) covers(other *Suggestion) bool {
 	case s.Certainty < other.Certainty: // it would be wider than what is known to be enough
 		return false
 	}
-	return secret(other.path) == "" || secret(s.path) != ""
+	return other.Secret == "" || s.Secret != ""
 }
 
 // below reports whether a clean absolute path is dir or in it.
@@ -158,8 +162,8 @@ func holdsHome(name, home string) bool {
 
 // wide reports whether a folder may be suggested although only files of it were asked for:
 // those at the top of the file system have everything, and those of the kernel are no files.
-func wide(dir, home string) bool {
-	if holdsHome(dir, home) || strings.Count(dir, "/") < 2 || secret(dir) != "" {
+func (r *Report) wide(dir string) bool {
+	if holdsHome(dir, r.Home) || strings.Count(dir, "/") < 2 || r.secret(dir) != "" {
 		return false
 	}
 	for _, top := range []string{"/proc", "/sys", "/dev", "/run"} {
@@ -205,11 +209,21 @@ func grantLine(word, name string) string {
 			b.WriteRune(c)
 		}
 	}
-	return "[filesystem] " + grantKeys[word] + ` = ["` + b.String() + `"]`
+	return "[filesystem]\n" + grantKeys[word] + ` = ["` + b.String() + `"]`
 }
 
-// typable reports whether a flag, shown on a terminal, is what has to be typed.
-func (s *Suggestion) typable() bool { return visible.Line(s.Flag) == s.Flag }
+func (r *Report) secret(name string) string {
+	if r.Secret == nil || name == "" {
+		return ""
+	}
+	return r.Secret(name)
+}
+
+// typable reports whether a flag, shown on a terminal, is what has to be typed:
+// a name has nothing hidden, and the flag no word that stands for another.
+func (s *Suggestion) typable() bool {
+	return s.Flag != "" && visible.Line(s.Flag) == s.Flag && !strings.HasPrefix(s.Flag, "--seccomp ")
+}
 
 // shellWord spells a path so that a shell takes it for one word and nothing else.
 func shellWord(name string) string {

@@ -36,6 +36,16 @@ func read(name string, c Certainty) *Seen {
 	return refused(launcher.OpRead, name, "read_file", name, "--ro "+shellWord(name), c)
 }
 
+// secretByName stands for launcher.Facts.Secret.
+func secretByName(name string) string {
+	for _, word := range []string{"/.ssh", "/.env", "/.netrc", "/.config"} {
+		if strings.Contains(name, word) {
+			return "keys"
+		}
+	}
+	return ""
+}
+
 func saw(r *Report, n int, s *Seen) {
 	for range n {
 		r.Saw(s)
@@ -44,7 +54,7 @@ func saw(r *Report, n int, s *Seen) {
 
 // sample has one of each kind.
 func sample() *Report {
-	r := &Report{Home: "/home/ada"}
+	r := &Report{Home: "/home/ada", Secret: secretByName}
 	allowed := read("/usr/lib/x", Proven)
 	allowed.Judgement.Verdict = launcher.Allowed
 	moot := read("/etc/none", Proven)
@@ -221,7 +231,7 @@ func TestSuggestionsNeverOpenTooMuch(t *testing.T) {
 		"a folder and its files": {append(many("/srv/data")[:2], refused(launcher.OpCreate, "/srv/data/n", "make_reg", "/srv/data", "--rw /srv/data", Proven)), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Report{Home: "/home/ada"}
+			r := &Report{Home: "/home/ada", Secret: secretByName}
 			for _, s := range c.seen {
 				r.Saw(s)
 			}
@@ -238,7 +248,7 @@ func TestSuggestionsNeverOpenTooMuch(t *testing.T) {
 
 // TestNoSecretInAHintToCopy has a secret among many files, and one alone.
 func TestNoSecretInAHintToCopy(t *testing.T) {
-	r := &Report{Home: "/home/ada"}
+	r := &Report{Home: "/home/ada", Secret: secretByName}
 	for _, name := range []string{"/srv/app/.env", "/srv/app/a", "/srv/app/b", "/srv/app/c", "/srv/app/d", "/home/ada/.netrc"} {
 		r.Saw(read(name, Proven))
 	}

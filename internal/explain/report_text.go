@@ -3,6 +3,7 @@ package explain
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,14 +97,19 @@ func (d *Denial) text(s *Suggestion) string {
 	}
 	b.WriteString("  " + d.often())
 	switch {
-	case s != nil && !s.typable():
+	case s != nil && visible.Line(s.Flag) != s.Flag:
 		b.WriteString("  → a grant of a name that a terminal does not show; --status-fd has it")
+	case s != nil && s.Flag == "":
+		b.WriteString("  → in a policy: " + visible.Line(strings.ReplaceAll(s.Line, "\n", " ")))
+		if s.Note != "" {
+			b.WriteString(" (" + visible.Line(s.Note) + ")")
+		}
 	case s != nil:
 		b.WriteString("  → " + visible.Line(s.Flag))
-		if s.Secret != "" {
+		switch {
+		case s.Secret != "" && s.Note == "":
 			b.WriteString(" (" + s.Secret + ")")
-		}
-		if s.Note != "" {
+		case s.Note != "":
 			b.WriteString(" (" + visible.Line(s.Note) + ")")
 		}
 	case j.Remedy.Note != "":
@@ -181,9 +187,13 @@ func hints(list []Suggestion, all bool) []string {
 		case len(flags) >= shownFlags && !all:
 			left++
 		default:
-			flags = append(flags, visible.Line(s.Flag))
+			flag := visible.Line(s.Flag)
+			if opened := "--net ports "; slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, opened) }) {
+				flag = strings.TrimPrefix(flag, opened)
+			}
+			flags = append(flags, flag)
 			if s.Line != "" {
-				lines = append(lines, visible.Line(s.Line))
+				lines = append(lines, visible.Line(strings.ReplaceAll(s.Line, "\n", " ")))
 			}
 		}
 	}
