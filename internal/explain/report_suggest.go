@@ -117,25 +117,46 @@ func (r *Report) joinFolders(all []Suggestion, list []Denial) []Suggestion {
 
 // joinCovered leaves out what another suggestion grants too.
 func joinCovered(all []Suggestion, list []Denial) []Suggestion {
-	gone := make([]bool, len(all))
+	at := map[string][]int{} // by path
 	for i := range all {
-		for k := range all {
-			if i == k || gone[i] || gone[k] || !all[k].covers(&all[i]) {
-				continue
-			}
-			gone[i] = true
-			for _, d := range all[i].of {
-				all[k].take(list, d)
+		if all[i].word != "" {
+			at[all[i].path] = append(at[all[i].path], i)
+		}
+	}
+	by := slices.Repeat([]int{-1}, len(all)) // which one has it; -1: none
+	for i := range all {
+		for dir := all[i].path; dir != "" && by[i] < 0; dir = above(dir) {
+			for _, k := range at[dir] {
+				if k != i && by[k] != i && all[k].covers(&all[i]) {
+					by[i] = k
+				}
 			}
 		}
 	}
 	var out []Suggestion
 	for i := range all {
-		if !gone[i] {
+		k := i
+		for by[k] >= 0 {
+			k = by[k]
+		}
+		for _, d := range all[i].of {
+			all[k].take(list, d)
+		}
+	}
+	for i := range all {
+		if by[i] < 0 {
 			out = append(out, all[i])
 		}
 	}
 	return out
+}
+
+// above is the folder that holds a path; "" above the root.
+func above(name string) string {
+	if name == "/" || name == "" {
+		return ""
+	}
+	return path.Dir(name)
 }
 
 func (s *Suggestion) covers(other *Suggestion) bool {
