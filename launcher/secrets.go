@@ -7,61 +7,42 @@ import (
 	"brainbox/policy"
 )
 
-// secretNames are the places of a home folder that hold keys and passwords.
-var secretNames = [...]struct{ path, what string }{
-	{".ssh", "keys of ssh"},
-	{".gnupg", "keys of gpg"},
-	{".aws", "keys of AWS"},
-	{".azure", "keys of Azure"},
-	{".config/gcloud", "keys of Google Cloud"},
-	{".kube", "keys of Kubernetes"},
-	{".docker", "passwords of registries"},
-	{".config/containers", "passwords of registries"},
-	{".netrc", "passwords"},
-	{".git-credentials", "passwords of git"},
-	{".config/git/credentials", "passwords of git"},
-	{".config/gh", "a token of GitHub"},
-	{".config/glab-cli", "a token of GitLab"},
-	{".npmrc", "a token of npm"},
-	{".pypirc", "a password of PyPI"},
-	{".cargo/credentials", "a token of crates.io"},
-	{".cargo/credentials.toml", "a token of crates.io"},
-	{".gem/credentials", "a token of RubyGems"},
-	{".m2/settings.xml", "passwords of Maven"},
-	{".terraform.d", "a token of Terraform"},
-	{".vault-token", "a token of Vault"},
-	{".pgpass", "passwords of PostgreSQL"},
-	{".my.cnf", "a password of MySQL"},
-	{".password-store", "passwords"},
-	{".local/share/keyrings", "passwords"},
-	{".pki", "keys"},
-	{".mozilla", "the browser's passwords and sessions"},
-	{".config/google-chrome", "the browser's passwords and sessions"},
-	{".config/chromium", "the browser's passwords and sessions"},
-	{".bash_history", "what was typed"},
-	{".zsh_history", "what was typed"},
-	{".python_history", "what was typed"},
-}
-
 // Secret says what a path holds, or lies in, that is nobody's but the operator's: keys,
-// passwords, tokens; "" if nothing of that kind is known of it. It goes by names alone.
+// passwords, tokens; "" if nothing of that kind is known of it. It goes by names alone, those
+// of [policy.Secrets]. The home folder and the root hold everything, and nothing in particular.
 func (f *Facts) Secret(path string) string {
-	for _, home := range f.homes() {
-		for _, s := range secretNames {
-			if at := home + "/" + s.path; policy.Below(path, at) || policy.Below(at, path) && path != "/" && path != home {
-				return s.what
+	homes := f.homes()
+	for _, s := range policy.Secrets() {
+		if !strings.HasPrefix(s.Path, "~") {
+			if holdsSecret(path, s.Path, "/") {
+				return s.What
+			}
+			continue
+		}
+		for _, home := range homes {
+			if holdsSecret(path, s.Expand(home), home) {
+				return s.What
 			}
 		}
 	}
-	switch path {
-	case "/etc/shadow", "/etc/gshadow":
-		return "password hashes"
-	}
-	switch base := filepath.Base(path); {
-	case strings.HasPrefix(base, "id_") && !strings.HasSuffix(base, ".pub") && filepath.Base(parent(path)) == ".ssh":
-		return "a key of ssh"
+	if base := filepath.Base(path); strings.HasPrefix(base, "id_") && !strings.HasSuffix(base, ".pub") && filepath.Base(parent(path)) == ".ssh" {
+		return "keys of SSH"
 	}
 	return ""
+}
+
+// holdsSecret reports whether path is what the pattern stands for, lies in it, or is a folder
+// below home that holds it.
+func holdsSecret(path, pattern, home string) bool {
+	if policy.Below(filepath.Dir(pattern), path) && path != "/" && path != home {
+		return true
+	}
+	for at := path; at != "/"; at = parent(at) {
+		if policy.MatchName(pattern, at) {
+			return true
+		}
+	}
+	return false
 }
 
 // homes are the names of the caller's home folder.
@@ -74,6 +55,42 @@ func (f *Facts) homes() []string {
 		if k.What == homeFolder {
 			list = append(list, k.Path)
 		}
+	}
+	return list
+}
+
+// Secrets lists what holds secrets here: the places of brainbox itself, and those that
+// [policy.Secrets] names. Paths are those of patterns ([policy.MatchName]); a place counts as
+// it is spelled and, without a "*" in it, as it resolves.
+func (pl *Place) Secrets() []Critical {
+	list := pl.ownSecrets()
+	for _, s := range policy.Secrets() {
+		if path := s.Expand(pl.Home); path != "" {
+			list = append(list, Critical{Path: path, What: s.What})
+		}
+	}
+	for _, s := range list {
+		if r := resolvedPrefix(s.Path); r != s.Path {
+			list = append(list, Critical{Path: r, What: s.What})
+		}
+	}
+	return list
+}
+
+// ownSecrets are the places of brainbox that only the operator may see: the key that proves
+// who answers, the record of what was decided, what other runs have, and what holds them.
+func (pl *Place) ownSecrets() []Critical {
+	var list []Critical
+	add := func(path, what string) {
+		if path != "" {
+			list = append(list, Critical{Path: path, What: what})
+		}
+	}
+	add(pl.StateDir(), "the operator's key")
+	add(pl.ConfigDir(), "brainbox's configuration")
+	add(runsDir(pl), "the private folders of other runs")
+	if dir := pl.RuntimeDir(); dir != "" {
+		add(dir+"/brainbox", "the sockets of the bridge")
 	}
 	return list
 }
