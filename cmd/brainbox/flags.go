@@ -101,6 +101,8 @@ func flagsOf(verb string) []cli.Flag {
 			newBoolFlag("json", "print the answer as JSON"),
 			newBoolFlag("verify", "ask the kernel too, in a sandbox that starts nothing"),
 		)
+	case "learn":
+		return learnFlags()
 	case "probe":
 		return []cli.Flag{newBoolFlag("json", "print the answers as JSON")}
 	}

@@ -60,7 +60,9 @@ func flagLayer(c *cli.Context) (*policy.Layer, error) {
 // resolve finds the policy that applies here: --policy, $BRAINBOX_POLICY, the caller's
 // own file, else the built-in default; then the flags, then the project's file, which
 // can only narrow.
-func resolve(c *cli.Context, place *launcher.Place) (*policy.Policy, error) {
+//
+// more come between the file and the flags.
+func resolve(c *cli.Context, place *launcher.Place, more ...*policy.Layer) (*policy.Policy, error) {
 	flags, err := flagLayer(c)
 	if err != nil {
 		return nil, err
@@ -73,9 +75,15 @@ func resolve(c *cli.Context, place *launcher.Place) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	layers = slices.Insert(layers, len(layers)-1, more...) // the flags are always there, and last
 	if layers, err = withGate(c, layers); err != nil {
 		return nil, err
 	}
+	return resolveLayers(place, layers)
+}
+
+// resolveLayers merges layers and applies the project's own file.
+func resolveLayers(place *launcher.Place, layers []*policy.Layer) (*policy.Policy, error) {
 	in := policy.Input{Vars: place.Vars(), Read: readPolicy, Inside: launcher.Inside}
 	p, err := policy.Resolve(in, layers...)
 	if err != nil {
@@ -203,7 +211,12 @@ func plan(c *cli.Context, r launcher.Request) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := resolve(c, place)
+	return planOf(c, place, r, func() (*policy.Policy, error) { return resolve(c, place) })
+}
+
+// planOf decides what a command line would do under the policy that resolve gives.
+func planOf(c *cli.Context, place *launcher.Place, r launcher.Request, resolve func() (*policy.Policy, error)) (*planned, error) {
+	p, err := resolve()
 	if err != nil {
 		return nil, err
 	}

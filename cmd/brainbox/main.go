@@ -90,6 +90,7 @@ func commands(verb string, status *int) []*cli.Command {
 			Name: "why", Usage: "say whether an operation is allowed, and by which entry",
 			ArgsUsage: "read|write|exec|connect|bind|unix|host|env|syscall TARGET | tool NAME ARGUMENTS", Action: whyAction(status),
 		},
+		learnCommand(status),
 		{Name: "probe", Usage: "say what this kernel and place offer, by trying", Action: probeAction},
 		{Name: "policy", Usage: "show, validate, compile or export a policy", Subcommands: policyCommands(verb, status), Action: noPolicyVerb},
 		{Name: "spawn", Hidden: true, Action: spawnAction},
@@ -116,7 +117,7 @@ func noPolicyVerb(c *cli.Context) error {
 
 func isVerb(name string) bool {
 	switch name {
-	case "run", "check", "why", "probe", "policy", "spawn", "version":
+	case "run", "check", "why", "learn", "probe", "policy", "spawn", "version":
 		return true
 	}
 	return isOperator(name) || isInside(name)
