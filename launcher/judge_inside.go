@@ -172,7 +172,8 @@ func (j *Judge) relinksInside(op *Operation, s, d *standing) (Judgement, bool) {
 		path string
 		s    *standing
 	}{{from, s}, {to, d}} {
-		if r := place.s.around(); r.bare() && !j.index.has(place.path) {
+		under := place.s.masked != nil && place.s.masked.Path != place.path // of which nothing is to be seen
+		if r := place.s.around(); under || r.bare() && !j.index.has(place.path) {
 			return j.changes(op, place.s, place.path)
 		}
 	}
