@@ -133,7 +133,7 @@ func read(file string, n ast.Node) *decl {
 
 func idsIn(text string) []string { return idPattern.FindAllString(text, -1) }
 
-// testsOf gives the tests that reach a declaration by the fewest steps, at most two.
+// testsOf gives the tests that reach a declaration by the fewest steps, at most four.
 func testsOf(decls map[string]*decl, name string) []ref {
 	if decls[name].isRun {
 		return []ref{{decls[name].file, name}}
@@ -154,7 +154,7 @@ func testsOf(decls map[string]*decl, name string) []ref {
 		}
 		if len(refs) > 0 {
 			slices.SortFunc(refs, func(a, b ref) int { return strings.Compare(a.file+a.test, b.file+b.test) })
-			return refs[:min(2, len(refs))]
+			return refs[:min(4, len(refs))]
 		}
 		for _, n := range next {
 			seen[n] = true
