@@ -1,12 +1,13 @@
 # bash completion for brainbox(1), brainbox-exec(8) and brainbox-kill(8).
 # A test of the command compares the words here with the flags it has.
 
-_brainbox_verbs='run check why probe policy events approve version call write edit mask rm mv mcp'
+_brainbox_verbs='run check why learn probe policy events approve version call write edit mask rm mv mcp'
 _brainbox_policy_verbs='show validate compile export'
 _brainbox_flags_policy='--policy --profile --ro --rox --rw --rwx --protect --deny --no-protect
 	--env --env-file --connect-tcp --bind-tcp --publish --allow-host --unix --allow-degraded
 	--net --dns --resolver --seccomp --isolation --home --cwd --timeout --kill-after --memory --cpu --pids
 	--nofile --fsize --output-limit --git-config --keep-created --bridge --gate --ask --help'
+_brainbox_flags_learn="${_brainbox_flags_policy/--bridge --gate --ask/} --output -o --force --no-verify --quiet -q"
 _brainbox_flags_run="$_brainbox_flags_policy --pass-fd --status-fd --dry-run --sanitize
 	--quiet -q --verbose -v"
 _brainbox_flags_check="$_brainbox_flags_policy --json --exec --tree"
@@ -31,7 +32,8 @@ _brainbox_clauses='protect metadata network hosts unix ipc shared_memory process
 # _brainbox_value FLAG CUR: completes the value of a flag; 1 when it takes none.
 _brainbox_value() {
 	case $1 in
-	--policy | --ro | --rox | --rw | --rwx | --protect | --deny | --no-protect | --env-file | --unix | --bridge | --gate | --socket | --audit)
+	--policy | --ro | --rox | --rw | --rwx | --protect | --deny | --no-protect | --env-file | --unix | --bridge | --gate | --socket | --audit | \
+		--output | -o)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$2")
 		;;
@@ -81,7 +83,7 @@ _brainbox() {
 		return
 	fi
 	case $verb in
-	run | check)
+	run | check | learn)
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			if [ "${COMP_WORDS[i]}" = -- ]; then
 				_brainbox_command $((i + 1))
@@ -108,7 +110,7 @@ _brainbox() {
 		esac
 	fi
 	case $verb in
-	run | check | export) mapfile -t COMPREPLY < <(compgen -W '--' -- "$cur") ;;
+	run | check | learn | export) mapfile -t COMPREPLY < <(compgen -W '--' -- "$cur") ;;
 	why)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -W "$_brainbox_operations" -- "$cur"; compgen -f -- "$cur")
