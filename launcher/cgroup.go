@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,6 +146,17 @@ func (c *cgroup) oomKilled() (killed, byLimit bool) {
 		}
 	}
 	return killed, killed && byLimit
+}
+
+// pidsRefused counts what pids.max of the group has refused: "max" of pids.events.
+func (c *cgroup) pidsRefused() int64 {
+	for line := range strings.SplitSeq(readSmall(c.dir+"/pids.events"), "\n") {
+		if name, text, _ := strings.Cut(line, " "); name == "max" {
+			n, _ := strconv.ParseInt(text, 10, 64) // 0 of what is no number
+			return n
+		}
+	}
+	return 0
 }
 
 // groupPrefix begins the name of every run's group.

@@ -273,3 +273,16 @@ func TestOomKilled(t *testing.T) {
 		}
 	}
 }
+
+func TestPidsRefused(t *testing.T) {
+	c := &cgroup{dir: t.TempDir()}
+	if n := c.pidsRefused(); n != 0 {
+		t.Errorf("without the file: %d", n)
+	}
+	if err := os.WriteFile(c.dir+"/pids.events", []byte("max 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.pidsRefused(); n != 3 {
+		t.Errorf("pidsRefused = %d, want 3", n)
+	}
+}

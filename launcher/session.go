@@ -28,6 +28,10 @@ type Options struct {
 	// called anew if the first plan turns out not to be possible here.
 	Observe func(p *Plan, f *Facts) (Observer, error)
 
+	// LogRefusals has the kernel write what Landlock refuses to its audit log, where that is on
+	// (Linux 6.15, Landlock ABI 7); before, it does nothing.
+	LogRefusals bool
+
 	// Hold, if set, is the end of a socket pair by which whoever asks on the program's
 	// terminal has it held (package hold). It is closed when the run is over.
 	Hold *os.File
@@ -37,6 +41,9 @@ type Options struct {
 type Result struct {
 	supervise.Result
 	After *Aftermath
+
+	// PidsRefused counts the processes and threads that the run's own pids.max refused (cgroup v2).
+	PidsRefused int64
 
 	// OOMByLimit says of OOM that the run's own memory.max was reached. Else it was the
 	// machine's memory, or that of a group above.
@@ -147,11 +154,12 @@ func (p *Plan) run(f *Facts, o Options) (*Result, error) {
 
 // ended looks at what the run left when its whole tree has ended.
 func (s *session) ended(res *supervise.Result) *Result {
-	byLimit := false
+	byLimit, pids := false, int64(0)
 	if s.cgroup != nil {
 		res.OOM, byLimit = s.cgroup.oomKilled()
+		pids = s.cgroup.pidsRefused()
 	}
-	return &Result{Result: *res, OOMByLimit: byLimit, After: s.plan.After(s.facts), Plan: s.plan}
+	return &Result{Result: *res, OOMByLimit: byLimit, PidsRefused: pids, After: s.plan.After(s.facts), Plan: s.plan}
 }
 
 // startError turns a failed step into the status that a shell would give.

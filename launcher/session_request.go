@@ -12,6 +12,9 @@ import (
 	"brainbox/seccomp"
 )
 
+// logABI is the first Landlock ABI whose refusals can be in the audit log (Linux 6.15).
+const logABI = 7
+
 // request is the start itself.
 func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
 	p := s.plan
@@ -20,6 +23,7 @@ func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
 		Stdio: o.Stdio, Pass: o.Pass, Dir: s.facts.Cwd.fd, Umask: p.Umask, Session: !p.Terminal, Bounding: p.Bounding,
 		DieWithParent: true, Probes: p.probes(s.canary(), filter), Namespaces: s.namespaces(o.Stdio),
 	}
+	r.LogExec = o.LogRefusals && s.facts.Landlock.ABI >= logABI
 	switch {
 	case p.Cwd != "/":
 	case r.Namespaces != nil:

@@ -237,7 +237,11 @@ func (j *job) identity(r *Request) {
 func (j *job) confine(r *Request, fdOf func(int) int) {
 	j.add(StepNoNewPrivs, "prctl", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 	if r.Ruleset > 0 {
-		j.add(StepLandlock, "landlock_restrict_self", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fdOf(r.Ruleset)), 0)
+		flags := uintptr(0)
+		if r.LogExec {
+			flags = unix.LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON
+		}
+		j.add(StepLandlock, "landlock_restrict_self", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fdOf(r.Ruleset)), flags)
 	}
 	if len(r.Filter) > 0 {
 		j.prog = unix.SockFprog{Len: uint16(len(r.Filter)), Filter: &r.Filter[0]}

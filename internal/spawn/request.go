@@ -20,6 +20,10 @@ type Request struct {
 	Filter     []unix.SockFilter
 	Unconfined bool // allow a missing Ruleset or Filter
 
+	// LogExec has the kernel's audit log have what the domain of Ruleset refuses after execve
+	// too (LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON, Linux 6.15, Landlock ABI 7).
+	LogExec bool
+
 	// Listener makes a notification listener of Filter, which the caller gets as
 	// Child.Listener, and without which every call that Filter notifies fails with ENOSYS
 	// (seccomp_unotify(2)). Linux 5.19, for SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: before,
