@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"brainbox/internal/visible"
+	"brainbox/launcher"
 )
 
 // Suggestion is what would let operations through.
@@ -85,8 +86,12 @@ func (r *Report) joinFolders(all []Suggestion, list []Denial) []Suggestion {
 	type folder struct{ word, path string }
 	members := map[folder]int{}
 	of := func(s *Suggestion) folder { return folder{s.word, path.Dir(s.path)} }
+	// Files alone: a folder that is suggested for what was to be made in it is wide enough.
+	fit := func(s *Suggestion) bool {
+		return s.word != "" && s.Note == "" && s.Secret == "" && s.path == list[s.of[0]].Path && list[s.of[0]].Kind != launcher.KindFolder
+	}
 	for i := range all {
-		if s := &all[i]; s.word != "" && s.Note == "" && s.Secret == "" && r.wide(path.Dir(s.path)) {
+		if s := &all[i]; fit(s) && r.wide(path.Dir(s.path)) {
 			members[of(s)]++
 		}
 	}
@@ -94,7 +99,7 @@ func (r *Report) joinFolders(all []Suggestion, list []Denial) []Suggestion {
 	at := map[folder]int{}
 	for i := range all {
 		s := &all[i]
-		if s.word == "" || s.Note != "" || s.Secret != "" || members[of(s)] < manyFiles {
+		if !fit(s) || members[of(s)] < manyFiles {
 			out = append(out, *s)
 			continue
 		}
@@ -241,8 +246,12 @@ func (r *Report) secret(name string) string {
 }
 
 // typable reports whether a flag, shown on a terminal, is what has to be typed:
-// a name has nothing hidden, and the flag no word that stands for another.
+// a name has nothing hidden, and the flag no word that stands for another, nor does it give a
+// folder at the top of the file system away.
 func (s *Suggestion) typable() bool {
+	if grantRanks[s.word]&4 != 0 && strings.Count(s.path, "/") == 1 {
+		return false // all of /etc, say: not by copying a line
+	}
 	return s.Flag != "" && visible.Line(s.Flag) == s.Flag && !strings.HasPrefix(s.Flag, "--seccomp ")
 }
 
