@@ -8,7 +8,7 @@ _brainbox_flags_policy='--policy --profile --ro --rox --rw --rwx --protect --den
 	--net --dns --resolver --seccomp --isolation --home --cwd --timeout --kill-after --memory --cpu --pids
 	--nofile --fsize --output-limit --git-config --keep-created --bridge --gate --ask --help'
 _brainbox_flags_learn="${_brainbox_flags_policy/--bridge --gate --ask/} --output -o --force --no-verify --quiet -q"
-_brainbox_flags_run="$_brainbox_flags_policy --pass-fd --status-fd --dry-run --sanitize
+_brainbox_flags_run="$_brainbox_flags_policy --pass-fd --status-fd --dry-run --explain --sanitize
 	--quiet -q --verbose -v"
 _brainbox_flags_check="$_brainbox_flags_policy --json --exec --tree"
 _brainbox_flags_why="$_brainbox_flags_policy --json --verify"

@@ -86,6 +86,7 @@ func flagsOf(verb string) []cli.Flag {
 			newListFlag("pass-fd", "hand descriptor `N[:w]` to the program"),
 			newStringFlag("status-fd", "write status lines, JSON, to descriptor `N`"),
 			newBoolFlag("dry-run", "print the plan and start nothing (= check)"),
+			newBoolFlag("explain", "watch the program, and say at its end what was denied and what would allow it"),
 			newBoolFlag("sanitize", "show control characters in the output as text"),
 			newBoolFlag("quiet", "say nothing of what stays open", "q"),
 			newBoolFlag("verbose", "say what stays open", "v"),

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	seen "brainbox/internal/explain"
 	"brainbox/internal/hostask"
 	"brainbox/internal/netask"
 	"brainbox/launcher"
@@ -59,6 +61,23 @@ func (n *networkRun) tell() {
 	if n != nil {
 		n.seen.tell(n.w)
 	}
+}
+
+// explain moves what an entry would allow to the report of an explained run.
+func (n *networkRun) explain(r *seen.Report) {
+	if n == nil {
+		return
+	}
+	n.seen.take(func(one *refusal, times int) {
+		name := strings.TrimPrefix(one.hint(), hostFlag)
+		d := &seen.Denial{Host: one.host, Count: int64(times)}
+		d.Port, d.Certainty = one.port, seen.Proven
+		d.Judgement = launcher.Judgement{
+			Verdict: launcher.Refused, Clause: "hosts", Reason: one.why(),
+			Remedy: launcher.Remedy{Flag: one.hint(), Line: "[network]\nallow_hosts = [" + strconv.Quote(name) + "]"},
+		}
+		r.Add(d)
+	})
 }
 
 // begin lets events be told: none comes before the line "started".

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"brainbox/internal/netask"
@@ -18,6 +19,9 @@ const (
 	// keptRefusals is how many are told apart: the program chooses the names.
 	keptRefusals = 1024
 )
+
+// hostFlag begins the flag that allows a host.
+const hostFlag = "--allow-host "
 
 // refusal is one host that was not reached, and why.
 type refusal struct {
@@ -55,6 +59,20 @@ func (r *refusals) add(e *netask.Event) {
 		r.count = map[refusal]int{}
 	}
 	r.count[one]++
+}
+
+// take gives what an entry would allow, and forgets it.
+func (r *refusals) take(each func(one *refusal, n int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.order = slices.DeleteFunc(r.order, func(one refusal) bool {
+		if !strings.HasPrefix(one.hint(), hostFlag) {
+			return false
+		}
+		each(&one, r.count[one])
+		delete(r.count, one)
+		return true
+	})
 }
 
 // tell prints one line for each, the most frequent first, and what would allow the first that
@@ -147,7 +165,7 @@ func (r *refusal) hint() string {
 	}
 	switch r.reason {
 	case allow.NotListed, allow.PortClosed, allow.Literal:
-		return "--allow-host " + h.String()
+		return hostFlag + h.String()
 	case allow.PortTaken:
 		return "let the program listen on port " + strconv.Itoa(int(r.port)) + " at 127.0.0.1 alone"
 	case allow.Private:

@@ -19,6 +19,9 @@ func runAction(status *int) cli.ActionFunc {
 		if len(argv) == 0 {
 			return refuse("no command", "brainbox run [FLAGS] -- COMMAND [ARG]…")
 		}
+		if c.Bool("dry-run") && c.Bool("explain") {
+			return refuse("--explain watches a program, and --dry-run starts none", "brainbox why says what one operation would get")
+		}
 		if c.Bool("dry-run") {
 			return checkAction(status)(c)
 		}
@@ -61,13 +64,17 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	}
 	defer all.close()
 	pol, facts, plan := all.pol, all.facts, all.plan
+	told := newExplained(c)
+	defer told.close()
 	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(p *launcher.Plan, pid int) {
 		allProcessors()
+		told.started(pid)
 		lines.started(p, pid)
 		all.network.begin()
 		tell(c, p) // not before: the last steps of a start can still refuse
 	}}
 	all.network.listen(lines)
+	told.options(&opt)
 	if opt.Hold, err = all.bridge.holder(); err != nil {
 		return 0, err
 	}
@@ -88,6 +95,7 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	told.tell(c, res, lines, all.network)
 	lines.exited(res)
 	for _, s := range res.Survivors {
 		_, _ = fmt.Fprintf(c.App.ErrWriter, "brainbox: process %d of user %d could not be ended\n", s.PID, s.UID)
@@ -101,6 +109,7 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	if !c.Bool("quiet") {
 		all.network.tell()
 	}
+	hintExplain(c, res)
 	tellAfter(c.App.ErrWriter, res.After)
 	return res.Status, nil
 }
