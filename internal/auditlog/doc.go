@@ -15,7 +15,7 @@
 // rules stay as they are.
 //
 // The kernel writes down refusals of a domain after an execve only if the domain was made with
-// LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON.
+// LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON (Landlock ABI 7).
 //
 // # Limits
 //

@@ -239,7 +239,8 @@ func (j *job) confine(r *Request, fdOf func(int) int) {
 	if r.Ruleset > 0 {
 		flags := uintptr(0)
 		if r.LogExec {
-			flags = unix.LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON
+			// Not what the start itself is refused: its self-test.
+			flags = unix.LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON | unix.LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF
 		}
 		j.add(StepLandlock, "landlock_restrict_self", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fdOf(r.Ruleset)), flags)
 	}
