@@ -123,7 +123,7 @@ func follow(t *testing.T, lines []typed) {
 		fmt.Fprintf(&script, "%s\nprintf '%s%d\\n'\n", strings.ReplaceAll(l.command, docHome, home), mark, l.line)
 	}
 	cmd := exec.Command("bash", "-c", script.String())
-	cmd.Dir = home
+	cmd.Dir = home + "/src/app"
 	cmd.Env = []string{
 		"HOME=" + home, "PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "USER=ada", "LOGNAME=ada", "SHELL=/bin/bash",
 	}
@@ -143,17 +143,25 @@ func follow(t *testing.T, lines []typed) {
 	}
 }
 
-// reader makes the home of somebody who begins: with a key, which is nobody's business.
+// reader makes the home of somebody who begins: with a key, which is nobody's business, and
+// an empty checkout.
 func reader(t *testing.T) string {
-	home, err := filepath.EvalSymlinks(t.TempDir())
+	home, err := os.MkdirTemp("/var/tmp", "brainbox-reader-") // in isolation namespaces /tmp is another one
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	if err := os.MkdirAll(home+"/.ssh", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(home+"/.ssh/id_ed25519", []byte("a key\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if err := os.MkdirAll(home+"/src/app", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "init", "-q", home+"/src/app").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	return home
 }
