@@ -146,7 +146,7 @@ func follow(t *testing.T, lines []typed) {
 // reader makes the home of somebody who begins: with a key, which is nobody's business, and
 // an empty checkout.
 func reader(t *testing.T) string {
-	home, err := os.MkdirTemp("/var/tmp", "brainbox-reader-") // in isolation namespaces /tmp is another one
+	home, err := os.MkdirTemp("/var/tmp", "brainbox-reader-") //nolint:usetesting // in isolation namespaces /tmp is another one
 	if err != nil {
 		t.Fatal(err)
 	}

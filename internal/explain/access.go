@@ -144,6 +144,8 @@ type question struct {
 	want uint32
 	exec bool // it is to be executed
 	gone int  // a file that is to be taken out of the folder fd, or -1
+
+	folder bool // a name in it is to be made or taken away
 }
 
 // ask answers on a thread of its own: a file system may have to ask its server.
@@ -198,6 +200,9 @@ func (e *Engine) permits(c *credentials, root int, q *question) answer {
 	s, ok := statusOf(q.fd)
 	if !ok {
 		return perhaps
+	}
+	if a, other := e.permitsOnHost(c, q, &s); other {
+		return a
 	}
 	var fs unix.Statfs_t
 	if !e.cfg.Inside { // inside, the plan's mounts are what is read-only

@@ -32,6 +32,11 @@ func (l *look) ask(op launcher.Operation, needs ...need) bool {
 	op.Path, op.Dest = strings.Clone(op.Path), strings.Clone(op.Dest)
 	s := &Seen{Operation: op, Judgement: l.e.cfg.Judge.Judge(op), Call: l.call, TID: l.c.TID}
 	s.Moot, s.Certainty = l.wouldFail(needs)
+	if s.Judgement.Verdict == launcher.Refused && !s.Moot {
+		if r, better := l.remedyOnHost(&op); better {
+			s.Judgement.Remedy = r
+		}
+	}
 	l.e.cfg.Sink.Saw(s)
 	return s.Judgement.Verdict == launcher.Refused
 }
@@ -46,7 +51,7 @@ func (l *look) wouldFail(needs []need) (bool, Certainty) {
 			if owned {
 				defer closeFD(parent)
 			}
-			q := question{fd: parent, path: parentOf(string(n.at.path)), want: mayWrite | mayExec, gone: -1}
+			q := question{fd: parent, path: parentOf(string(n.at.path)), want: mayWrite | mayExec, gone: -1, folder: true}
 			if n.remove {
 				q.gone = n.at.fd
 			}

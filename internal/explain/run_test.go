@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 	"brainbox/policy"
 )
 
-// planned is a plan for a script in dir, which alone it may change.
-func planned(t testing.TB, isolation, dir, script string) (*launcher.Facts, *launcher.Plan) {
+// planned is a plan for a script in dir, which alone it may change, and what else it may read.
+func planned(t testing.TB, isolation, dir, script string, read ...string) (*launcher.Facts, *launcher.Plan) {
 	t.Helper()
 	place, err := launcher.Look([]string{"PATH=/usr/bin:/bin"})
 	if err != nil {
@@ -24,6 +25,11 @@ func planned(t testing.TB, isolation, dir, script string) (*launcher.Facts, *lau
 	flags := policy.NewFlagLayer()
 	if err := flags.AddGrant("--rwx", dir, policy.RightWriteExec); err != nil {
 		t.Fatal(err)
+	}
+	for _, path := range read {
+		if err := flags.AddGrant("--ro", path, policy.RightRead); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := flags.Set("sandbox.isolation", "--isolation "+isolation, isolation); err != nil {
 		t.Fatal(err)
@@ -45,13 +51,13 @@ func planned(t testing.TB, isolation, dir, script string) (*launcher.Facts, *lau
 }
 
 // run runs a script, and returns what was seen.
-func run(t testing.TB, isolation, dir, script string) []*Seen {
+func run(t testing.TB, isolation, dir, script string, read ...string) []*Seen {
 	t.Helper()
 	needs.Notify(t)
 	if isolation == "namespaces" {
 		needs.Userns(t)
 	}
-	f, p := planned(t, isolation, dir, script)
+	f, p := planned(t, isolation, dir, script, read...)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +122,30 @@ func TestRun(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// In isolation namespaces a folder around a grant is the run's own. What the host's does not
+// let its user make is no denial, and what the host has is to be granted, not its folder.
+func TestRunBesideTheHost(t *testing.T) {
+	dir := realTemp(t)
+	out, err := os.MkdirTemp("/var/tmp", "brainbox-explain-") //nolint:usetesting // /tmp is the run's own, and writable
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(os.Chmod(out+"/shut", 0o755), os.RemoveAll(out)) })
+	put(t, out, "shut/", "shut/in/", "open/", "open/in/", "open/has/")
+	if err := os.Chmod(out+"/shut", 0o555); err != nil { // root's program has no capability either
+		t.Fatal(err)
+	}
+	script := strings.ReplaceAll("exec 2>/dev/null\n(ls >OUT/open/n)\n(ls >OUT/open/has)\n(ls >OUT/shut/n)\nmkdir OUT/shut/m\ntrue", "OUT", out)
+	want := []string{
+		"create OUT/open/n regular refused EROFS --rw OUT/open",
+		"create OUT/open/has regular refused EROFS --rw OUT/open/has",
+	}
+	got := denials(run(t, "namespaces", dir, script, out+"/open/in", out+"/shut/in"), dir, out)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
