@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,25 @@ func TestDocuments(t *testing.T) {
 			}
 			follow(t, console(string(text)))
 		})
+	}
+}
+
+// Every document with command lines of brainbox is one of those that are typed.
+func TestDocumentsAreAll(t *testing.T) {
+	for _, pattern := range []string{"../*.md", "../docs/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %q, %v", pattern, found, err)
+		}
+		for _, name := range found {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "\n$ brainbox") && !slices.Contains(documents, name) {
+				t.Errorf("nobody types the command lines of %s", name)
+			}
+		}
 	}
 }
 
