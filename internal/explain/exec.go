@@ -2,7 +2,6 @@ package explain
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"strings"
 	"syscall"
@@ -144,6 +143,15 @@ func parseScript(head []byte) (string, bool) {
 // The limits of the kernel for ELF program headers (fs/binfmt_elf.c).
 const maxHeaders = 65536
 
+// What is read of a program's head (elf(5)). Package debug/elf would link its tables of names,
+// DWARF and two decompressors.
+const (
+	elfMagic     = "\x7fELF"
+	elfWide      = 2 // ELFCLASS64
+	elfBigEndian = 2 // ELFDATA2MSB
+	elfInterp    = 3 // PT_INTERP
+)
+
 // parseInterp returns the interpreter that an ELF program of 32 or 64 bits names, "" if it
 // names none or is none.
 func parseInterp(r interface {
@@ -151,14 +159,14 @@ func parseInterp(r interface {
 },
 ) string {
 	var h [64]byte
-	if n, _ := r.ReadAt(h[:], 0); n < 52 || string(h[:4]) != elf.ELFMAG {
+	if n, _ := r.ReadAt(h[:], 0); n < 52 || string(h[:4]) != elfMagic {
 		return ""
 	}
 	var order binary.ByteOrder = binary.LittleEndian
-	if elf.Data(h[elf.EI_DATA]) == elf.ELFDATA2MSB {
+	if h[5] == elfBigEndian {
 		order = binary.BigEndian
 	}
-	wide := elf.Class(h[elf.EI_CLASS]) == elf.ELFCLASS64
+	wide := h[4] == elfWide
 	off, size, count := uint64(order.Uint32(h[28:])), order.Uint16(h[42:]), order.Uint16(h[44:])
 	want := uint16(32)
 	if wide {
@@ -173,7 +181,7 @@ func parseInterp(r interface {
 		return ""
 	}
 	for ; len(all) > 0; all = all[size:] {
-		if elf.ProgType(order.Uint32(all)) != elf.PT_INTERP {
+		if order.Uint32(all) != elfInterp {
 			continue
 		}
 		at, length := uint64(order.Uint32(all[4:])), uint64(order.Uint32(all[16:]))
