@@ -19,7 +19,8 @@
 // and runs in a process of its own.
 //
 // [Observe] changes a filter for a program that is watched, without a change to what the
-// program may do.
+// program may do. [SoleListener] keeps a program from being the one who answers what its
+// filter notifies.
 //
 // # Limits
 //
