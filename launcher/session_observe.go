@@ -47,6 +47,9 @@ func (s *session) observe(job *supervise.Job, filter seccomp.Program, o Options)
 // noNotification refuses to observe where the kernel, or a filter around this process, offers
 // no listener.
 func noNotification(err error) *Refusal {
+	if errors.Is(err, unix.EBUSY) { // what a program with a listener gets, see seccomp.SoleListener
+		return taken()
+	}
 	r := &Refusal{
 		Status: StatusRefused, Message: "the calls of the program cannot be watched: seccomp notification: " + errText(err),
 		Hint: "a filter around this process refuses it; run without an explanation",
@@ -62,6 +65,10 @@ func listenerTaken(e *spawn.Error) *Refusal {
 	if e.Step != spawn.StepSeccomp || e.Errno != unix.EBUSY {
 		return nil
 	}
+	return taken()
+}
+
+func taken() *Refusal {
 	return &Refusal{
 		Status:  StatusRefused,
 		Message: "a filter around this process already has a notification listener, and the kernel takes one",

@@ -4,11 +4,13 @@ import (
 	"os"
 	"runtime"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/broker"
 	"brainbox/internal/notify"
+	"brainbox/seccomp"
 )
 
 // answers is what answers the calls that the program's filter notifies, all by one listener.
@@ -32,6 +34,10 @@ func (r *run) newAnswers() (*answers, error) {
 	}
 	arch, err := auditArch()
 	if err != nil {
+		return nil, err
+	}
+	// It holds as long as the program, which may outlive this process.
+	if job.Spawn.Filter, err = soleListener(job.Spawn.Filter); err != nil {
 		return nil, err
 	}
 	if job.Broker == nil {
@@ -63,6 +69,15 @@ const (
 	watchSurplus = 1
 	watchLate    = 10 * time.Millisecond
 )
+
+// soleListener is [seccomp.SoleListener] in the kernel's own type, which has the same layout.
+func soleListener(filter []unix.SockFilter) ([]unix.SockFilter, error) {
+	p, err := seccomp.SoleListener(unsafe.Slice((*seccomp.Insn)(unsafe.Pointer(unsafe.SliceData(filter))), len(filter)))
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*unix.SockFilter)(unsafe.Pointer(&p[0])), len(p)), nil
+}
 
 func auditArch() (uint32, error) {
 	switch runtime.GOARCH {
