@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -210,6 +211,8 @@ func (s spec) run() (*Result, error) {
 
 // raise sends signals to this process.
 func raise(sigs []int) {
+	runtime.LockOSThread() // else the signal may be for a thread that has it later
+	defer runtime.UnlockOSThread()
 	for _, sig := range sigs {
 		// On this very thread, so that each has been delivered when the call returns.
 		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.Signal(sig)); err != nil {
