@@ -54,7 +54,7 @@ func (r *run) newAnswers() (*answers, error) {
 	}
 	cfg.KeepGroups, cfg.Arch = job.Spawn.Groups, arch
 	if job.Watch != nil {
-		cfg.Around, cfg.Surplus, cfg.Late = job.Watch.Handlers, watchSurplus, watchLate
+		cfg.Around, cfg.Surplus, cfg.Late, cfg.Threads = job.Watch.Handlers, watchSurplus, watchLate, watchThreads
 	}
 	if a.broker, err = broker.New(cfg); err != nil {
 		return nil, err
@@ -68,6 +68,10 @@ func (r *run) newAnswers() (*answers, error) {
 const (
 	watchSurplus = 1
 	watchLate    = 10 * time.Millisecond
+
+	// With a broker: connects may block for long, on as many threads, and all other calls wait
+	// when there is none left.
+	watchThreads = 32
 )
 
 // soleListener is [seccomp.SoleListener] in the kernel's own type, which has the same layout.

@@ -17,6 +17,7 @@
 // The calling thread waits while the observer looks. An observer that hangs holds the calls of
 // one thread of the program, and as many more as the server has threads; none of them passes.
 // One that panics is not told of anything any more ([Stats]).
+// Beside a broker a connect that waits takes a thread, too.
 //
 // If the process that watches ends, the calls fail with ENOSYS.
 package watch

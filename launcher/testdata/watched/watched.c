@@ -180,6 +180,21 @@ static int to(char *path) {
 	return 0;
 }
 
+static void *one(void *path) {
+	to(path);
+	return NULL;
+}
+
+// blocked opens until a file is there, while n threads wait for a connection.
+static int blocked(char *path, int n) {
+	pthread_t t;
+	while (n-- > 0)
+		pthread_create(&t, NULL, one, path);
+	while (try_open("go") < 0)
+		;
+	return 9;
+}
+
 int main(int argc, char **argv) {
 	name = argv[0];
 	const char *what = argc > 1 ? argv[1] : "";
@@ -191,6 +206,8 @@ int main(int argc, char **argv) {
 		return daemon_(argv[2], argv[3]);
 	if (!strcmp(what, "heir"))
 		return heir(argv[2]);
+	if (!strcmp(what, "blocked"))
+		return blocked(argv[2], atoi(argv[3]));
 	if (!strcmp(what, "connect"))
 		return to(argv[2]) | to(argv[3]);
 	return 7; // end
