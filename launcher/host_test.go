@@ -68,6 +68,11 @@ func planIn(t *testing.T, isolation, w, script string, sockets ...string) (*Fact
 
 func planAsked(t *testing.T, isolation, w, script string, untried bool, sockets ...string) (*Facts, *Plan) {
 	t.Helper()
+	return planWith(t, "minimal", isolation, w, script, untried, sockets...)
+}
+
+func planWith(t *testing.T, profile, isolation, w, script string, untried bool, sockets ...string) (*Facts, *Plan) {
+	t.Helper()
 	place, err := Look([]string{"PATH=/usr/bin:/bin"})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +90,7 @@ func planAsked(t *testing.T, isolation, w, script string, untried bool, sockets 
 			t.Fatal(err)
 		}
 	}
-	layers, err := policy.Layers("minimal", nil, flags)
+	layers, err := policy.Layers(profile, nil, flags)
 	if err != nil {
 		t.Fatal(err)
 	}

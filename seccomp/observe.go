@@ -159,8 +159,10 @@ func unlessMarked(m Mark, marked Program) Program {
 	const sixth = offArgs + 5*8
 	n := uint8(len(marked))
 	return append(append(Program{
-		{Code: opLdAbs, K: sixth}, {Code: opJeq, K: uint32(m), Jf: n + 2},
-		{Code: opLdAbs, K: sixth + 4}, {Code: opJeq, K: uint32(m >> 32), Jf: n},
+		{Code: opLdAbs, K: sixth},
+		{Code: opJeq, K: uint32(m), Jf: n + 2},
+		{Code: opLdAbs, K: sixth + 4},
+		{Code: opJeq, K: uint32(m >> 32), Jf: n},
 	}, marked...), notify)
 }
 

@@ -226,8 +226,13 @@ func TestObservedFilterIsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := Program{
-			{Code: opLdAbs, K: offArch}, {Code: opJeq, K: arch, Jt: 1}, {Code: opRetK, K: uint32(KillProcess)},
-			{Code: opLdAbs, K: offNr}, {Code: opJeq, K: 41, Jf: 1}, {Code: opRetK, K: uint32(Errno(1))}, ret,
+			{Code: opLdAbs, K: offArch},
+			{Code: opJeq, K: arch, Jt: 1},
+			{Code: opRetK, K: uint32(KillProcess)},
+			{Code: opLdAbs, K: offNr},
+			{Code: opJeq, K: 41, Jf: 1},
+			{Code: opRetK, K: uint32(Errno(1))},
+			ret,
 		}
 		got, err := observe(p, goarch, testMark)
 		if err != nil {

@@ -20,4 +20,11 @@
 // Beside a broker a connect that waits takes a thread, too.
 //
 // If the process that watches ends, the calls fail with ENOSYS.
+//
+// A call that has not been received yet is interrupted by a signal whose handler has no
+// SA_RESTART: it fails with EINTR, also one that else never does (seccomp_unotify(2)).
+//
+// A filter of the program's own that hands an observed call to a tracer, or has it logged, is
+// not asked (SECCOMP_RET_TRACE, SECCOMP_RET_LOG): the kernel takes a notification before both.
+// Its refusals hold. A listener of its own it cannot have.
 package watch

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,6 +25,8 @@ static void tell(const char *what, long r) {
 	printf("%s %d\n", what, r < 0 ? errno : 0);
 	fflush(stdout);
 }
+
+#include "tracer.h"
 
 static long try_open(const char *path) {
 	int fd = open(path, O_RDONLY);
@@ -133,6 +134,7 @@ static void *go_on(void *arg) {
 		struct seccomp_notif_resp a = {.id = r.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
 		ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &a);
 	}
+	return NULL;
 }
 
 // load loads a filter that notifies socket, connect and io_uring_setup, with a listener or
@@ -208,6 +210,8 @@ int main(int argc, char **argv) {
 		return heir(argv[2]);
 	if (!strcmp(what, "blocked"))
 		return blocked(argv[2], atoi(argv[3]));
+	if (!strcmp(what, "tracer"))
+		return tracer();
 	if (!strcmp(what, "connect"))
 		return to(argv[2]) | to(argv[3]);
 	return 7; // end
