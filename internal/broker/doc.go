@@ -39,6 +39,12 @@
 // instead would be no check at all: the socket can be exchanged for a Unix one by dup2(2)
 // in the meantime.
 //
+// # The end of the broker
+//
+// Once the listener is closed each connect(2) fails with ENOSYS. A program that is left then
+// must not load a filter with a listener of its own, which would be asked instead: that is for
+// its filter to refuse (seccomp.SoleListener).
+//
 // # Limits
 //
 // SO_PEERCRED shows this process's number, not the program's. A server that answers to

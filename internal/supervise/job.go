@@ -41,7 +41,8 @@ type Job struct {
 	Broker *broker.Config
 
 	// Watch, if set, looks at the calls that Spawn.Filter notifies; Spawn.Listener is set by it.
-	// It is code, and cannot be sent to another process.
+	// It is code, and cannot be sent to another process. With a Watch or a Broker the program gets
+	// seccomp.SoleListener of Spawn.Filter.
 	Watch *watch.Watch
 
 	// Hold, if set, is the end of a socket pair on which the program may be held while somebody
