@@ -31,6 +31,37 @@ func TestSecretsAreNamed(t *testing.T) {
 	}
 }
 
+// What programs of many people keep their credentials in is on the list.
+func TestSecretsKnowCommonPlaces(t *testing.T) {
+	holds := func(path string) bool {
+		for at := path; at != "/"; at = at[:max(1, strings.LastIndexByte(at, '/'))] {
+			for _, s := range Secrets() {
+				if MatchName(s.Expand("/h"), at) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, path := range []string{
+		"/h/.ssh/id_rsa", "/h/.config/gh/hosts.yml", "/h/.local/share/keyrings/login.keyring", "/h/.mozilla/firefox", "/h/.config/mozilla/firefox",
+		"/h/.bash_history", "/h/.zsh_history", "/h/.python_history", "/h/.psql_history", "/h/.lesshst", "/h/.viminfo", "/h/.git-credentials",
+		"/h/.config/git/credentials", "/h/.terraform.d/credentials.tfrc.json", "/h/.m2/settings.xml", "/h/.gradle/gradle.properties", "/h/.pgpass",
+		"/h/.my.cnf", "/h/.config/rclone/rclone.conf", "/h/.config/containers/auth.json", "/h/.claude.json", "/h/.claude/x", "/h/.codex/auth.json",
+		"/h/.config/openai/key", "/h/.wrangler/config", "/h/.vault-token", "/h/.config/doctl/config.yaml", "/h/.oci/config", "/h/.local/share/uv/credentials/x",
+		"/etc/sudoers", "/etc/ssl/private/x", "/etc/samba/smbpasswd", "/etc/credstore.encrypted/x", "/var/backups/shadow.bak", "/run/credentials/x",
+	} {
+		if !holds(path) {
+			t.Errorf("%s is no secret", path)
+		}
+	}
+	for _, path := range []string{"/h", "/h/src/x", "/h/.cargo/bin", "/h/.m2/repository", "/h/.cache/go-build", "/etc/passwd", "/usr/bin/sh"} {
+		if holds(path) { // control
+			t.Errorf("%s is a secret", path)
+		}
+	}
+}
+
 func TestMatchName(t *testing.T) {
 	for _, c := range []struct {
 		pattern, path string
