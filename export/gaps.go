@@ -34,6 +34,14 @@ func (b *bundle) gapsOfClauses() {
 			b.each(c, "a runtime ends nothing by itself: give the time to whoever starts it (timeout(1))")
 		case "output":
 			b.each(c, "a runtime counts no output")
+		case "pids", "memory", "cpu":
+			if b.value(c.Name) == "" {
+				b.gap(c.Name, "", "the plan does not say it in one number")
+			}
+		case "files", "metadata", "shared_memory", "processes", "tree": // mounts and namespaces
+		case "nofile", "fsize", "core", "env", "seccomp", "capabilities": // of the process
+		default:
+			b.gap(c.Name, "", "nobody has said what holds it in a container")
 		}
 	}
 	if b.Policy.Bridge.Envelope != nil {

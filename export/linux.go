@@ -61,7 +61,7 @@ func (b *bundle) resources() (*specs.LinuxResources, error) {
 		if err != nil {
 			return nil, fmt.Errorf("memory: %w", err)
 		}
-		r.Memory = &specs.LinuxMemory{Limit: &n}
+		r.Memory = &specs.LinuxMemory{Limit: &n, Swap: &n} // both together: else the rest is swapped
 	}
 	if text := b.value("pids"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
