@@ -16,11 +16,12 @@ import (
 // learnHelp is what --help says beside the flags.
 const learnHelp = `Runs COMMAND watched, writes a policy of what it did to FILE, and runs it again under that policy.
 
-While it is learned from, COMMAND may read and execute what is in the root and in the home
-folder, one entry each, but nothing of the named places of secrets (~/.ssh, ~/.aws, browsers,
-password stores, brainbox's own; brainbox.toml(5) lists them), nothing of /run, /tmp, /sys and
-of other users' homes; it writes where brainbox run would let it (the working directory, its
-private HOME and TMPDIR) and where --rw and --rwx say. Sockets and network are closed unless
+While it is learned from, COMMAND may read and execute what is installed (/usr, /opt, …), what
+everybody may read of /etc, and what is in the home folder under a name without a dot at its
+begin; but nothing of the named places of secrets (brainbox.toml(5) lists them), nothing of
+~/.config and its like, and nothing of /var, /srv, /mnt, /tmp and of other homes, but for what
+the base, --ro and --rox open. It writes where brainbox run would let it (the working directory,
+its private HOME and TMPDIR) and where --rw and --rwx say. Sockets and network are closed unless
 flags open them. --profile, --policy and a policy of your own are the base, as for run.
 
 FILE is written after the run, and only if nobody made it meanwhile. It may not lie where

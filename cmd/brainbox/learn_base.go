@@ -40,6 +40,25 @@ func (hostFiles) Leads(path string) (string, bool, error) {
 	return target, true, err
 }
 
+// Public implements [learn.Host].
+func (hostFiles) Public(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	need := os.FileMode(0o004)
+	if st.IsDir() {
+		need = 0o005
+	}
+	return st.Mode()&need == need
+}
+
+// Linked implements [learn.Host].
+func (hostFiles) Linked(path string) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR && st.Nlink > 1
+}
+
 // openName is the source of the entries that are open only while a program is learned from.
 const openName = "learn"
 
@@ -83,15 +102,8 @@ func (l *learning) keepsClosed(all *planned) error {
 		if p.Err != nil || w.Source < 0 || w.Source >= len(all.pol.Sources) || all.pol.Sources[w.Source].Name != openName {
 			continue
 		}
-		for _, s := range list {
-			for at := p.Target; at != "/"; at = filepath.Dir(at) {
-				if policy.MatchName(s.Path, at) {
-					return refuse(quote(w.Abs)+" leads to a place of secrets: "+quote(p.Target), "try again; somebody changed it")
-				}
-			}
-			if policy.Below(filepath.Dir(s.Path), p.Target) {
-				return refuse(quote(w.Abs)+" leads around a place of secrets: "+quote(p.Target), "try again; somebody changed it")
-			}
+		if why := learn.Closed(l.place.Home, list, p.Target); why != "" {
+			return refuse(quote(w.Abs)+" leads to "+why+": "+quote(p.Target), "try again; somebody changed it")
 		}
 	}
 	return nil

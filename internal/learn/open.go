@@ -14,18 +14,25 @@ type Host interface {
 	Names(dir string) ([]string, error)
 	// Leads says where a path leads, links resolved, and whether a link is at its end.
 	Leads(path string) (target string, link bool, err error)
+	// Public reports whether everybody may read a path (inode(7)).
+	Public(path string) bool
+	// Linked reports whether a path is a file that has another name (link(2)).
+	Linked(path string) bool
 }
 
 // MaxOpen bounds how many entries [Open] lists: each is a rule and a held descriptor.
 const MaxOpen = 1000
 
-// closed are the folders of the root that [Open] leaves out: what they hold belongs to the
-// running system and to other programs, and a run has a /proc, a /dev and temporary files of
-// its own.
-func closed() []string {
-	return []string{
-		"/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/var/lock", "/boot", "/lost+found", "/home", "/root",
+// opened are the folders of the root that [Open] lists: what is installed, and how it is set
+// up. What else the root has belongs to the running system, to services, to other users, or
+// is another disk with all that is on it.
+func opened(path string) bool {
+	for _, dir := range [...]string{"/bin", "/sbin", "/usr", "/opt", "/etc", "/nix/store", "/gnu/store"} {
+		if policy.Below(path, dir) {
+			return true
+		}
 	}
+	return strings.HasPrefix(path, "/lib") // of each width of words: lib32, lib64
 }
 
 // Opened is what a program may read and execute while it is learned from.
@@ -34,12 +41,14 @@ type Opened struct {
 	Skipped int      // how many names were left out because there are too many
 }
 
-// Open lists what of the host is open to a program that is learned from: what is in the root
-// and in the home folder, but nothing of secrets, and no folder around one: of that one, what
-// is in it. given are the grants of the base policy: what lies in one is not listed again,
-// and neither is what they deny or protect.
+// Open lists what of the host is open to a program that is learned from: what is installed,
+// what everybody may read of /etc, and what is in the home folder under a name without a dot
+// at its begin, but nothing of secrets, and no folder around one: of that one, what is in it.
+// No list of names is complete for what programs keep in ~/.name, so that all of it is closed.
+// given are the grants of the base policy: what lies in one is not listed again, and neither
+// is what they deny or protect.
 func Open(h Host, home string, list []launcher.Critical, given []policy.Grant) Opened {
-	o := &opener{host: h, home: home, secrets: newSecrets(list)}
+	o := &opener{host: h, closing: newClosing(home, list)}
 	for _, g := range given {
 		if g.Right == policy.RightDeny {
 			o.deny = append(o.deny, g.Abs)
@@ -47,8 +56,10 @@ func Open(h Host, home string, list []launcher.Critical, given []policy.Grant) O
 			o.given = append(o.given, g.Abs)
 		}
 	}
-	o.folder("/")
-	if home != "" {
+	for _, dir := range []string{"/", "/nix", "/gnu"} {
+		o.folder(dir)
+	}
+	if home != "/" && home != "" {
 		o.folder(home)
 	}
 	slices.Sort(o.out.Paths)
@@ -57,9 +68,8 @@ func Open(h Host, home string, list []launcher.Critical, given []policy.Grant) O
 }
 
 type opener struct {
+	closing
 	host        Host
-	home        string
-	secrets     *secrets
 	given, deny []string
 	out         Opened
 }
@@ -77,7 +87,7 @@ func (o *opener) folder(dir string) {
 }
 
 func (o *opener) name(path string) {
-	if slices.Contains(closed(), path) || o.shut(path) {
+	if o.shut(path) || o.outside(path) && !o.whole(path) {
 		return
 	}
 	for _, g := range o.given {
@@ -89,43 +99,78 @@ func (o *opener) name(path string) {
 	switch {
 	case err != nil:
 		return
-	case link && (o.whole(target) || o.closedOff(target)):
+	case link && (o.whole(target) || o.outside(target) || o.shut(target)):
 		return // what it leads to is listed where it is, or not at all
 	case o.whole(path):
-		if !link {
+		if !link && !o.outside(path) {
 			o.folder(path)
 		}
 		return
+	case !o.inHome(target) && !o.host.Public(target):
+		return // root would read it
+	case o.host.Linked(target):
+		return // Landlock's rule is of the file, and its other name may be that of a secret
 	case len(o.out.Paths) >= MaxOpen:
 		o.out.Skipped++
-		return
-	}
-	if o.shut(target) {
 		return
 	}
 	o.out.Paths = append(o.out.Paths, path)
 }
 
-// closedOff reports whether a place lies in a folder that is left out, but not in the home.
-func (o *opener) closedOff(path string) bool {
-	if o.home != "" && policy.Below(path, o.home) {
-		return false
-	}
-	return slices.ContainsFunc(closed(), func(c string) bool { return policy.Below(path, c) })
-}
-
 // shut reports whether a place is one of secrets, or denied.
 func (o *opener) shut(path string) bool {
-	if _, secret := o.secrets.holds(path); secret {
-		return true
-	}
-	return slices.ContainsFunc(o.deny, func(d string) bool { return policy.Below(path, d) })
+	return o.secret(path) || slices.ContainsFunc(o.deny, func(d string) bool { return policy.Below(path, d) })
 }
 
 // whole reports whether a folder is too much as a whole: something in it stays closed.
 func (o *opener) whole(path string) bool {
-	inside := func(list []string) bool {
-		return slices.ContainsFunc(list, func(p string) bool { return policy.Below(p, path) })
+	return o.around(path) || slices.ContainsFunc(o.deny, func(d string) bool { return policy.Below(d, path) })
+}
+
+// closing says what stays closed to a program that is learned from.
+type closing struct {
+	home    string
+	secrets *secrets
+}
+
+func newClosing(home string, list []launcher.Critical) closing {
+	return closing{home: home, secrets: newSecrets(list)}
+}
+
+// Closed says why an entry that [Open] lists may not lead to a path, links resolved; "" if it
+// may. It is for who holds the entries open: somebody may have changed them since.
+func Closed(home string, list []launcher.Critical, path string) string {
+	c := newClosing(home, list)
+	switch {
+	case c.secret(path):
+		return "a place of secrets"
+	case c.around(path):
+		return "a folder around a place of secrets"
+	case c.outside(path):
+		return "a place that stays closed while learning"
 	}
-	return path == "/" || o.home != "" && policy.Below(o.home, path) || o.secrets.around(path) || inside(o.deny) || inside(closed())
+	return ""
+}
+
+// secret reports whether a place is one of secrets, or lies in one.
+func (c *closing) secret(path string) bool {
+	_, secret := c.secrets.holds(path)
+	return secret
+}
+
+// around reports whether something that stays closed is in a folder.
+func (c *closing) around(path string) bool {
+	return path == "/" || c.home != "" && policy.Below(c.home, path) || c.secrets.around(path)
+}
+
+func (c *closing) inHome(path string) bool {
+	return c.home != "" && c.home != "/" && policy.Below(path, c.home)
+}
+
+// outside reports whether a place is neither installed nor one of the home that is shown.
+func (c *closing) outside(path string) bool {
+	if c.inHome(path) {
+		return strings.HasPrefix(strings.TrimPrefix(path[len(c.home):], "/"), ".")
+	}
+	return !opened(path)
 }

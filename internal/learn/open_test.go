@@ -52,6 +52,12 @@ func (h fakeHost) Leads(path string) (string, bool, error) {
 	return to, true, nil
 }
 
+// Public implements [Host]: names with a "!" are not.
+func (h fakeHost) Public(path string) bool { return !strings.Contains(path, "!") }
+
+// Linked implements [Host]: names with an "=" are.
+func (h fakeHost) Linked(path string) bool { return strings.Contains(path, "=") }
+
 func TestOpen(t *testing.T) {
 	h := newFakeHost(
 		"/usr/bin/sh", "/bin -> /usr/bin", "/srv/data", "/proc/1", "/tmp/x", "/run/docker.sock", "/dev/sda", "/mnt/disk", "/root/.ssh/id",
@@ -60,6 +66,9 @@ func TestOpen(t *testing.T) {
 		"/home/u/.config/app/conf", "/home/u/.cargo/credentials.toml", "/home/u/.cargo/config.toml", "/home/u/.local/share/keyrings/k", "/home/u/.local/bin/tool",
 		"/home/u/.bash_history", "/home/u/keys -> /home/u/.ssh", "/home/u/all -> /", "/home/u/me -> /home/u", "/home/u/conf -> /home/u/.config", "/home/u/disk -> /mnt/disk",
 		"/home/u/sock -> /run/docker.sock", "/home/u/gone -> /nowhere", "/home/u/private/x", "/home/u/.local/state/brainbox/key", "/home/u/a*b",
+		"/home/u/.unheard-of", "/home/u/.config/unheard-of/token", "/home/u/plain -> /home/u/.unheard-of", "/home/u/deep -> /home/u/.config/unheard-of",
+		"/home/u/tool -> /opt/tool", "/home/u/his -> /home/other/file", "/opt/tool", "/nix/store/x", "/nix/var/y", "/lib64 -> /usr/lib", "/usr/lib/x", "/backup/home/u/.ssh/id",
+		"/media/stick", "/export/home/u/x", "/home/u/key=", "/home/u/to-key -> /home/u/key=", "/etc/wide", "/etc/root-only!", "/etc/to-root -> /etc/root-only!", "/etc/state -> /var/lib/app/z",
 	)
 	given := []policy.Grant{
 		{Path: policy.Path{Abs: "/usr"}, Right: policy.RightExec},
@@ -68,8 +77,8 @@ func TestOpen(t *testing.T) {
 	}
 	got := Open(h, "/home/u", secretList(), given)
 	want := []string{
-		"/bin", "/etc/app", "/etc/ssh/ssh_config", "/home/u/.cargo/config.toml", "/home/u/.config/app", "/home/u/.local/bin",
-		"/home/u/a*b", "/home/u/disk", "/home/u/notes.txt", "/home/u/src", "/mnt", "/srv", "/var/lib/app", "/var/log",
+		"/bin", "/etc/app", "/etc/ssh/ssh_config", "/etc/wide", "/home/u/a*b", "/home/u/notes.txt", "/home/u/src", "/home/u/tool",
+		"/lib64", "/nix/store", "/opt",
 	}
 	if diff := cmp.Diff(want, got.Paths); diff != "" || got.Skipped != 0 {
 		t.Errorf("%d skipped, -want +got:\n%s", got.Skipped, diff)
@@ -80,6 +89,9 @@ func TestOpen(t *testing.T) {
 		for _, at := range []string{path, target} {
 			if _, secret := s.holds(at); secret || s.around(at) {
 				t.Errorf("%s holds secrets", at)
+			}
+			if why := Closed("/home/u", secretList(), at); why != "" {
+				t.Errorf("%s is %s", at, why)
 			}
 		}
 	}
@@ -94,5 +106,32 @@ func TestOpenIsBounded(t *testing.T) {
 	got := Open(newFakeHost(names...), "/home/u", secretList(), nil)
 	if len(got.Paths) != MaxOpen || got.Skipped != 10 || !slices.IsSorted(got.Paths) {
 		t.Errorf("%d paths, %d skipped", len(got.Paths), got.Skipped)
+	}
+}
+
+// What an entry leads to when it is held is looked at again.
+func TestClosed(t *testing.T) {
+	for _, path := range []string{
+		"/", "/home", "/home/u", "/home/u/.ssh", "/home/u/.ssh/id", "/home/u/.unheard-of", "/home/other/x", "/root/x", "/etc", "/etc/shadow", "/proc/1/root", "/var/lib/app",
+	} {
+		if Closed("/home/u", secretList(), path) == "" {
+			t.Errorf("%s is open", path)
+		}
+	}
+	for _, path := range []string{"/home/u/src", "/home/u/src/.git", "/usr", "/etc/profile", "/opt/x"} { // positive control
+		if why := Closed("/home/u", secretList(), path); why != "" {
+			t.Errorf("%s is %s", path, why)
+		}
+	}
+	if Closed("/", secretList(), "/data") == "" || Closed("/", secretList(), "/usr/bin") != "" {
+		t.Error("a home that is the root opens it")
+	}
+}
+
+// A home that is the root opens nothing more than the root.
+func TestOpenRootAsHome(t *testing.T) {
+	got := Open(newFakeHost("/data/x", "/opt/x", "/.key"), "/", secretList(), nil)
+	if want := []string{"/opt"}; !slices.Equal(got.Paths, want) {
+		t.Errorf("%q, and not %q", got.Paths, want)
 	}
 }

@@ -9,9 +9,12 @@ import (
 	"brainbox/launcher"
 )
 
-// maxUses bounds how many different operations are kept: the program chooses how many names
-// it asks for.
-const maxUses = 200_000
+// What is kept is bounded: the program chooses how many names it asks for, and how long they
+// are.
+const (
+	maxUses  = 200_000
+	maxBytes = 64 << 20 // of names
+)
 
 // Use is an operation of the program, and how often it was seen.
 type Use struct {
@@ -31,6 +34,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	uses    map[useKey]*Use
+	bytes   int
 	dropped int
 }
 
@@ -52,13 +56,15 @@ func (r *Recorder) Saw(s *explain.Seen) {
 		u.Count++
 		return
 	}
-	if len(r.uses) >= maxUses {
+	size := len(s.Path) + len(s.Dest)
+	if len(r.uses) >= maxUses || r.bytes+size > maxBytes {
 		r.dropped++
 		return
 	}
 	if r.uses == nil {
 		r.uses = map[useKey]*Use{}
 	}
+	r.bytes += size
 	u := &Use{Operation: s.Operation, Judgement: s.Judgement, Unknown: key.unknown, Count: 1, First: len(r.uses)}
 	if r.Name != nil {
 		u.By = r.Name(s.TID)

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -46,6 +47,16 @@ func TestRecorderIsBounded(t *testing.T) {
 	done.Wait()
 	if len(r.Uses()) != maxUses || r.Dropped() != threads*5 {
 		t.Errorf("%d uses, %d dropped", len(r.Uses()), r.Dropped())
+	}
+	var long Recorder
+	name := strings.Repeat("n", 1<<20)
+	for i := range maxBytes>>20 + 1 {
+		s := &explain.Seen{Certainty: explain.Likely}
+		s.Path, s.Dest = strconv.Itoa(i), name
+		long.Saw(s)
+	}
+	if n := len(long.Uses()); n == 0 || n > maxBytes>>20 || long.Dropped() != maxBytes>>20+1-n {
+		t.Errorf("%d uses of long names, %d dropped", n, long.Dropped())
 	}
 	in := input(t)
 	in.Dropped = r.Dropped()
