@@ -56,12 +56,13 @@ func (p *Plan) TryOut(f *Facts, ops []Operation) ([]Tried, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tryOut(r, ops, p.Broker != nil)
+	return tryOut(r, ops, trialOf, p.Broker != nil)
 }
 
 // TryFree makes the same calls in a process with the user, the groups and the capabilities
 // of the plan's program, that is not confined: what it is refused is refused by the mode of
-// a file, or for what is there, and says nothing of the plan.
+// a file, or for what is there, and says nothing of the plan. It follows no link: the paths
+// are those that links lead to.
 func (p *Plan) TryFree(ops []Operation) ([]Tried, error) {
 	null, err := openNull()
 	if err != nil {
@@ -73,7 +74,7 @@ func (p *Plan) TryFree(ops []Operation) ([]Tried, error) {
 		Umask: p.Umask, Session: true, DieWithParent: true, Bounding: p.Bounding,
 	}
 	r.Identity = spawnIdentity(p.Identity)
-	return tryOut(r, ops, p.Broker != nil)
+	return tryOut(r, ops, freeTrialOf, p.Broker != nil)
 }
 
 func openNull() (int, error) {
@@ -145,14 +146,14 @@ func spawnIdentity(id *IdentityFact) *spawn.Identity {
 }
 
 // tryOut makes the calls of those operations that have some.
-func tryOut(r *spawn.Request, ops []Operation, broker bool) ([]Tried, error) {
+func tryOut(r *spawn.Request, ops []Operation, calls func(*Operation) spawn.Trial, broker bool) ([]Tried, error) {
 	var list []spawn.Trial
 	var of []int
 	for i := range ops {
 		if broker && (ops[i].Op == OpConnect || ops[i].Op == OpUnix) {
 			continue // the supervisor decides, and there is none
 		}
-		if t := trialOf(&ops[i]); t != nil {
+		if t := calls(&ops[i]); t != nil {
 			list, of = append(list, t), append(of, i)
 		}
 	}

@@ -2,8 +2,10 @@ package launcher
 
 import (
 	"encoding/binary"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -56,10 +58,53 @@ func trialOf(op *Operation) spawn.Trial {
 	return nil
 }
 
+// freeTrialOf is trialOf for who is not confined. Others may write in a folder, and lead
+// elsewhere by the time that the call is made: what root would make, empty or open then is
+// theirs to choose. So nothing on the way may be a link, nor the name.
+func freeTrialOf(op *Operation) spawn.Trial {
+	o := *op
+	if o.Op == OpTruncate && o.Kind == KindRegular {
+		o.Op = OpWrite // asks for the same, and empties nothing
+	}
+	t := trialOf(&o)
+	if t == nil {
+		return nil
+	}
+	at := 0 // which argument is the folder
+	switch t[0].Nr {
+	case unix.SYS_OPENAT:
+		t[0] = openNoLinks(trimNUL(t[0].Data[1]), uint64(t[0].Args[2]), uint64(t[0].Args[3]))
+		return t
+	case unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_UNLINKAT:
+	case unix.SYS_SYMLINKAT:
+		at = 1
+	case unix.SYS_RENAMEAT2, unix.SYS_LINKAT:
+		at = 2
+	default:
+		return t
+	}
+	path := trimNUL(t[0].Data[at+1])
+	t[0].First, t[0].Data[at+1] = at+1, append([]byte(filepath.Base(path)), 0)
+	folder := openNoLinks(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return append(append(spawn.Trial{folder}, t...), spawn.TrialCall{Nr: unix.SYS_CLOSE, First: 1})
+}
+
+func trimNUL(b []byte) string { return strings.TrimSuffix(string(b), "\x00") }
+
+// openNoLinks is openat2(2) with RESOLVE_NO_SYMLINKS.
+func openNoLinks(path string, flags, mode uint64) spawn.TrialCall {
+	how := binary.NativeEndian.AppendUint64(nil, flags)
+	how = binary.NativeEndian.AppendUint64(how, mode)
+	how = binary.NativeEndian.AppendUint64(how, unix.RESOLVE_NO_SYMLINKS)
+	return one(unix.SYS_OPENAT2, num(0, atCwd), pathArg(1, path), data(2, how), num(3, uintptr(len(how))))[0]
+}
+
 // arg changes one argument of a call.
 type arg func(*spawn.TrialCall)
 
 func num(n int, v uintptr) arg { return func(c *spawn.TrialCall) { c.Args[n] = v } }
+
+func data(n int, b []byte) arg { return func(c *spawn.TrialCall) { c.Data[n] = b } }
 
 func pathArg(n int, path string) arg {
 	return func(c *spawn.TrialCall) { c.Data[n] = append([]byte(path), 0) }
