@@ -45,7 +45,7 @@ type Operation struct {
 	Kind FileKind // of what is at Path; of OpCreate: of what is made
 	Over FileKind // of OpRename: what is at Dest, and is replaced
 	Port uint16   // of OpConnect and OpBind
-	Call string   // of OpSyscall: its name
+	Call string   // of OpSyscall: its name; of socket(2) what SocketCall gives, if the arguments are known
 }
 
 // Verdict is the answer to an operation.

@@ -201,8 +201,12 @@ func (c *calls) mknod(k FileKind) syscall.Errno {
 	return syscall.Errno(e)
 }
 
-// judge answers for a system call by its name. What its arguments decide is not known here.
+// judge answers for a system call by its name. What its arguments decide is not known here, but
+// for those that [SocketCall] writes.
 func (c *calls) judge(name string) Judgement {
+	if s, ok := parseSocketCall(name); ok {
+		return c.judgeSocket(&s, name)
+	}
 	g := Judgement{Clause: "seccomp"}
 	c.load()
 	if c.err == nil && len(c.filter) == 0 {

@@ -210,10 +210,16 @@ func (j *Judge) socketRemedy(path string, g *Judgement) Remedy {
 
 // callRemedy names what opens a system call.
 func (j *Judge) callRemedy(name string) Remedy {
-	if _, ok := policy.Builtin("debug"); ok && (name == "ptrace" || name == "process_vm_readv" || name == "process_vm_writev") {
-		return Remedy{Flag: "--profile debug"}
+	if s, ok := parseSocketCall(name); ok {
+		return j.socketCallRemedy(&s)
 	}
-	return Remedy{Flag: "--seccomp FILE", Note: "FILE is an OCI profile of your own that allows " + name}
+	if !j.debugOpens(name) {
+		return filterRemedy(name)
+	}
+	if _, ok := policy.Builtin("debug"); ok {
+		return Remedy{Flag: "--profile debug", Note: "or --seccomp debug alone"}
+	}
+	return Remedy{Flag: "--seccomp debug"}
 }
 
 // written writes grants as flags and for a policy file.

@@ -130,11 +130,7 @@ func answer(pol *policy.Policy, f *launcher.Facts, p *launcher.Plan, op, target 
 		ok, reason := launcher.ExplainEnv(pol, f, target)
 		return verdict{status: denyUnless(ok), reason: reason}, nil
 	case "syscall":
-		v, err := whySyscall(p, target)
-		if err == nil {
-			v.judge(f, p, launcher.Operation{Op: launcher.OpSyscall, Call: target})
-		}
-		return v, err
+		return whySyscall(f, p, target)
 	case "host":
 		return whyHost(pol, p, target)
 	}
@@ -222,30 +218,37 @@ func whyClause(p *launcher.Plan, name string) verdict {
 	return verdict{status: whyUnknown, reason: "no clause " + name}
 }
 
-func whySyscall(p *launcher.Plan, name string) (verdict, error) {
+// whySyscall answers for a system call by its name, and for socket(2) with a family too, as an
+// explained run names it: socket(AF_UNIX).
+func whySyscall(f *launcher.Facts, p *launcher.Plan, name string) (verdict, error) {
+	g := launcher.NewJudge(p, f).Judge(launcher.Operation{Op: launcher.OpSyscall, Call: name})
+	out := verdict{reason: g.Reason, judged: &g}
+	switch g.Verdict {
+	case launcher.Allowed:
+		return out, nil
+	case launcher.Refused:
+		out.status, out.hint = whyDenied, remedyHint(&g.Remedy)
+		return out, nil
+	case launcher.Undecided:
+	}
 	filter, err := p.FilterProgram()
 	if err != nil {
 		return verdict{}, err
 	}
-	if len(filter) == 0 {
-		return verdict{reason: "seccomp = none: every system call is open"}, nil
-	}
 	v, err := seccomp.Explain(filter, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return verdict{}, refuse("unknown system call "+quote(name), "the kernel's own names are known, such as openat or io_uring_setup")
+		return verdict{}, refuse("unknown system call "+quote(name),
+			"the kernel's own names are known, such as openat or io_uring_setup, and socket with a family, such as 'socket(AF_UNIX)'")
 	}
 	if err != nil {
 		return verdict{}, err
 	}
-	out := verdict{reason: name + ": " + v.String()}
+	out.status = whyUnknown
 	switch {
-	case v.Depends():
-		out.status = whyUnknown
-	case v.Actions[0] == seccomp.Notify:
-		out.status, out.hint = whyUnknown, "the supervisor makes the call, to listed sockets and ports: brainbox why unix PATH, why connect PORT"
-	case !v.Allowed():
-		out.status = whyDenied
-		out.hint = "--seccomp FILE with an OCI profile of your own would"
+	case v.Depends() && name == "socket":
+		out.hint = "ask with a family: brainbox why syscall 'socket(AF_INET, SOCK_DGRAM)'"
+	case !v.Depends() && v.Actions[0] == seccomp.Notify:
+		out.hint = "the supervisor makes the call, to listed sockets and ports: brainbox why unix PATH, why connect PORT"
 	}
 	return out, nil
 }

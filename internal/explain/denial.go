@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -38,12 +39,28 @@ func (d *Denial) key() denialKey {
 		port: d.Port, host: d.Host,
 	}
 	if d.Op == launcher.OpSyscall {
-		k.call = d.Operation.Call
+		// Who wants a host tries one family of the Internet after the other.
+		k.call = strings.Replace(d.Operation.Call, anyInet6, anyInet, 1)
 	}
 	if d.Path == "" { // what only the kernel has seen is known by its folder
 		k.spot = d.Judgement.Place
 	}
 	return k
+}
+
+// The families of the Internet, as launcher.SocketCall writes them.
+const (
+	anyInet  = "(AF_INET"
+	anyInet6 = "(AF_INET6"
+	bothInet = "(AF_INET and AF_INET6"
+)
+
+// meet takes note that the same was tried of the other family of the Internet.
+func (d *Denial) meet(other *Denial) {
+	mine, its := d.Operation.Call, other.Operation.Call
+	if d.Op == launcher.OpSyscall && mine != its && !strings.Contains(mine, bothInet) {
+		d.Operation.Call = strings.Replace(strings.Replace(mine, anyInet6, anyInet, 1), anyInet, bothInet, 1)
+	}
 }
 
 // operationWords are those of `brainbox why`, where it has them.

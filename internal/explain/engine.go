@@ -153,12 +153,12 @@ func (e *Engine) Refuse(c *notify.Call, errno syscall.Errno) {
 	if name == "" {
 		name = "call " + itoa(c.Nr)
 	}
-	j := e.cfg.Judge.Judge(launcher.Operation{Op: launcher.OpSyscall, Call: name})
 	call := name
 	if name == "socket" || name == "socketpair" {
-		call = socketText(name, c.Args)
+		call = launcher.SocketCall(name, c.Args)
 	}
 	op := launcher.Operation{Op: launcher.OpSyscall, Call: call}
+	j := e.cfg.Judge.Judge(op)
 	j.Verdict, j.Errno = launcher.Refused, errno // with these arguments, whatever others would give
 	e.cfg.Sink.Saw(&Seen{Operation: op, Judgement: j, Certainty: Proven, Call: call, TID: c.TID})
 }

@@ -87,6 +87,7 @@ func (r *Report) count(key denialKey, d *Denial) bool {
 	switch {
 	case known:
 		r.list[i].Count += d.Count
+		r.list[i].meet(d)
 		r.list[i].Certainty = max(r.list[i].Certainty, d.Certainty)
 	case len(r.list) >= keptDenials:
 		r.unkept += d.Count

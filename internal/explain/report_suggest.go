@@ -247,12 +247,22 @@ func (r *Report) secret(name string) string {
 
 // typable reports whether a flag, shown on a terminal, is what has to be typed:
 // a name has nothing hidden, and the flag no word that stands for another, nor does it give a
-// folder at the top of the file system away.
+// folder at the top of the file system or the host's network away.
 func (s *Suggestion) typable() bool {
 	if grantRanks[s.word]&4 != 0 && strings.Count(s.path, "/") == 1 {
 		return false // all of /etc, say: not by copying a line
 	}
-	return s.Flag != "" && visible.Line(s.Flag) == s.Flag && !strings.HasPrefix(s.Flag, "--seccomp ")
+	return s.Flag != "" && visible.Line(s.Flag) == s.Flag && !standsIn(s.Flag) && s.Flag != "--net host"
+}
+
+// standsIn reports whether a flag ends in a word that stands for what is to be put there.
+func standsIn(flag string) bool {
+	for _, word := range [...]string{" FILE", " PATH", " NAME", " PORT"} {
+		if strings.HasSuffix(flag, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // shellWord spells a path so that a shell takes it for one word and nothing else.

@@ -3,7 +3,6 @@ package explain
 import (
 	"bytes"
 	"encoding/binary"
-	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -227,37 +226,4 @@ func socketOption(fd, name int) (int, syscall.Errno) {
 	_, _, e := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, uintptr(name),
 		uintptr(unsafe.Pointer(&v)), uintptr(unsafe.Pointer(&size)), 0)
 	return int(v), e
-}
-
-// socketText is a call of socket(2) or socketpair(2) in words.
-func socketText(name string, args [6]uint64) string {
-	t := name + "(" + word(families(), int(int32(args[0])))
-	kind := int(int32(args[1])) &^ (unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC)
-	if kind != unix.SOCK_STREAM {
-		t += ", " + word(kinds(), kind)
-	}
-	return t + ")"
-}
-
-func word(words map[int]string, n int) string {
-	if w := words[n]; w != "" {
-		return w
-	}
-	return strconv.Itoa(n)
-}
-
-func families() map[int]string {
-	return map[int]string{
-		unix.AF_UNIX: "AF_UNIX", unix.AF_INET: "AF_INET", unix.AF_INET6: "AF_INET6", unix.AF_NETLINK: "AF_NETLINK",
-		unix.AF_PACKET: "AF_PACKET", unix.AF_VSOCK: "AF_VSOCK", unix.AF_ALG: "AF_ALG", unix.AF_BLUETOOTH: "AF_BLUETOOTH",
-		unix.AF_CAN: "AF_CAN", unix.AF_XDP: "AF_XDP", unix.AF_KEY: "AF_KEY", unix.AF_RDS: "AF_RDS",
-		unix.AF_TIPC: "AF_TIPC", unix.AF_QIPCRTR: "AF_QIPCRTR", unix.AF_SMC: "AF_SMC", unix.AF_UNSPEC: "AF_UNSPEC",
-	}
-}
-
-func kinds() map[int]string {
-	return map[int]string{
-		unix.SOCK_STREAM: "SOCK_STREAM", unix.SOCK_DGRAM: "SOCK_DGRAM", unix.SOCK_RAW: "SOCK_RAW",
-		unix.SOCK_SEQPACKET: "SOCK_SEQPACKET", unix.SOCK_RDM: "SOCK_RDM", unix.SOCK_PACKET: "SOCK_PACKET",
-	}
 }
