@@ -46,6 +46,9 @@ type Config struct {
 	// Abstract says that the program reaches no abstract Unix socket outside of its domain
 	// (LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Linux 6.12).
 	Abstract bool
+	// NoNames says that the program has a network of its own in which nobody looks names up: a
+	// lookup is told then, although it is no connection that the plan refuses.
+	NoNames bool
 }
 
 // Engine tells a sink what a plan makes of each call. It implements [launcher.Observer].

@@ -89,6 +89,8 @@ func TestInside(t *testing.T) {
 		{"read hidden/f regular refused", "openat", []any{unix.AT_FDCWD, "out", 0}},
 		{"read hidden/f regular refused", "openat", []any{0, dir + "/link/f", 0}},
 		{"read hidden folder refused", "openat", []any{0, dir + "/hidden", 0}},
+		{"read hidden folder refused", "openat", []any{0, dir + "/hidden", unix.O_PATH}},
+		{"read hidden/f regular refused", "openat", []any{0, dir + "/hidden/f", unix.O_PATH | create}},
 		{"create hidden/n regular refused", "openat", []any{0, dir + "/hidden/n", create}},
 		{"create hidden/n folder refused", "mkdir", []any{dir + "/hidden/n", 0}},
 		{"remove hidden/f regular refused", "unlinkat", []any{0, dir + "/hidden/f", 0}},
@@ -103,6 +105,10 @@ func TestInside(t *testing.T) {
 		{"", "openat", []any{unix.AT_FDCWD, "abs", 0}},
 		{"", "openat", []any{unix.AT_FDCWD, "n", 0}},
 		{"", "openat", []any{unix.AT_FDCWD, "n", create}},
+		{"", "openat", []any{unix.AT_FDCWD, "f", unix.O_PATH}},
+		{"", "openat", []any{0, dir + "/ro", unix.O_PATH}},
+		{"", "openat", []any{0, dir + "/none", unix.O_PATH}},
+		{"", "openat", []any{0, dir + "/hidden/n", unix.O_PATH | create}},
 		{"", "mkdir", []any{dir + "/none/n", 0}},
 	} {
 		got := w.call(tc.call, tc.args...)

@@ -56,7 +56,7 @@ func parseHow(b []byte) (flags, resolve uint64, ok bool) {
 // do not matter, for a relative name without links and without "..", it is an open as any.
 func (l *look) openWithin(dir int32, at, flags, resolve uint64) {
 	b, ok := l.path(0, at)
-	if !ok || flags&unix.O_PATH != 0 {
+	if !ok || flags&unix.O_PATH != 0 && !l.e.cfg.Inside {
 		return
 	}
 	n := &l.one
@@ -65,6 +65,10 @@ func (l *look) openWithin(dir int32, at, flags, resolve uint64) {
 		return
 	}
 	l.resolve(n, dir, b, openHow(flags))
+	if flags&unix.O_PATH != 0 {
+		l.looked(n)
+		return
+	}
 	switch straight := n.state == absent || n.state == found && within(n.path, b); {
 	case straight, resolve&(bounds|unix.RESOLVE_NO_SYMLINKS) == 0:
 		l.opened(n, flags)
@@ -103,7 +107,7 @@ func openHow(flags uint64) how {
 	if flags&unix.O_NOFOLLOW != 0 {
 		h = 0
 	}
-	if flags&unix.O_CREAT != 0 {
+	if flags&unix.O_CREAT != 0 && flags&unix.O_PATH == 0 {
 		h |= creating
 		if flags&unix.O_EXCL != 0 {
 			h &^= follow
@@ -124,7 +128,7 @@ func openOp(flags uint64) launcher.Op {
 }
 
 func (l *look) open(dir int32, at, flags uint64) {
-	if flags&unix.O_PATH != 0 {
+	if flags&unix.O_PATH != 0 && !l.e.cfg.Inside {
 		return
 	}
 	b, ok := l.path(0, at)
@@ -132,7 +136,19 @@ func (l *look) open(dir int32, at, flags uint64) {
 		return
 	}
 	l.resolve(&l.one, dir, b, openHow(flags))
+	if flags&unix.O_PATH != 0 {
+		l.looked(&l.one)
+		return
+	}
 	l.opened(&l.one, flags)
+}
+
+// looked maps an open with O_PATH, which needs no right: all that can be in its way is that the
+// program does not see what the host has.
+func (l *look) looked(n *name) {
+	if n.state == failed && (n.errno == unix.ENOENT || n.errno == unix.ENOTDIR) {
+		l.hidden(n, launcher.Operation{Op: launcher.OpRead})
+	}
 }
 
 // opened maps an open of a resolved name.

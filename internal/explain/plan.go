@@ -20,6 +20,7 @@ func For(p *launcher.Plan, f *launcher.Facts) (Config, error) {
 		return Config{}, err
 	}
 	return Config{
+		NoNames:   p.OwnNetwork && (p.Network == nil || !p.Network.Proxy),
 		Inside:    p.Isolation == "namespaces",
 		Movable:   Movable(filter, arch),
 		OtherUser: p.Identity != nil && int(p.Identity.UID) != os.Geteuid(),

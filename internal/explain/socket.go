@@ -86,7 +86,29 @@ func (l *look) address(what launcher.Op) {
 			return
 		}
 		l.ask(launcher.Operation{Op: what, Port: a.port})
+	case k.datagram && what == launcher.OpConnect && a.port == domain && l.e.cfg.NoNames && !l.e.cfg.Uses:
+		l.lookup()
 	}
+}
+
+// domain is the port of the servers that look names up (RFC 1035, 4.2.1).
+const domain = 53
+
+// lookup tells that a name is looked up where nobody answers: no program in a network of its
+// own may bind that port. The name is in a message that is sent later.
+func (l *look) lookup() {
+	if !l.waits() {
+		return
+	}
+	l.e.cfg.Sink.Saw(&Seen{
+		Operation: launcher.Operation{Op: launcher.OpConnect, Port: domain},
+		Judgement: launcher.Judgement{
+			Verdict: launcher.Refused, Clause: "network",
+			Reason: "a name is looked up, and the program has a network of its own, in which nobody answers",
+			Remedy: launcher.Remedy{Flag: "--net proxy --allow-host NAME", Note: "NAME is the host that is looked up, which this call does not say"},
+		},
+		Certainty: Proven, Call: l.call, TID: l.c.TID,
+	})
 }
 
 // unknownSocket tells that it is not known what a descriptor is.
@@ -185,8 +207,9 @@ func hasAbstract(b []byte, name string) bool {
 
 // socketKind is what decides whether Landlock looks at a socket.
 type socketKind struct {
-	family int
-	stream bool // TCP, for a socket of the internet
+	family   int
+	stream   bool // TCP, for a socket of the internet
+	datagram bool // UDP
 }
 
 // socketKind takes a copy of the descriptor, which is closed at once. What is no socket is
@@ -217,6 +240,7 @@ func (l *look) socketKind(fd int32) (socketKind, bool) {
 	kind, e2 := socketOption(s, unix.SO_TYPE)
 	protocol, e3 := socketOption(s, unix.SO_PROTOCOL)
 	k := socketKind{family: family, stream: kind == unix.SOCK_STREAM && (protocol == unix.IPPROTO_TCP || family == unix.AF_UNIX)}
+	k.datagram = kind == unix.SOCK_DGRAM && protocol == unix.IPPROTO_UDP && (family == unix.AF_INET || family == unix.AF_INET6)
 	return k, e1 == 0 && e2 == 0 && e3 == 0
 }
 

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/launcher"
 )
 
 // socketAddress is an address in the kernel's form.
@@ -81,6 +84,42 @@ func TestSockets(t *testing.T) {
 	} {
 		if got := words(w.call(tc.call, tc.fd, tc.address, len(tc.address)), dir); got != tc.want {
 			t.Errorf("%s %q: got %q, want %q", tc.call, tc.address, got, tc.want)
+		}
+	}
+}
+
+// A lookup of a name is told where nobody answers it, and only there.
+func TestLookup(t *testing.T) {
+	kinds := map[string]int{"udp": unix.SOCK_DGRAM, "tcp": unix.SOCK_STREAM}
+	for name, kind := range kinds {
+		fd, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[name] = fd
+		defer unix.Close(fd)
+	}
+	for _, tc := range []struct {
+		want, call, kind string
+		port             uint16
+		cfg              Config
+	}{
+		{"connect refused", "connect", "udp", 53, Config{NoNames: true}},
+		{"", "connect", "udp", 53, Config{}},
+		{"", "connect", "udp", 54, Config{NoNames: true}},
+		{"", "bind", "udp", 53, Config{NoNames: true}},
+		{"", "connect", "udp", 53, Config{NoNames: true, Uses: true}},
+		{"", "connect", "tcp", 53, Config{NoNames: true}},
+	} {
+		tc.cfg.Judge = grants{ports: []uint16{53}}
+		w := newWatch(t, tc.cfg)
+		address := inet(unix.AF_INET, tc.port)
+		got := w.call(tc.call, kinds[tc.kind], address, len(address))
+		if tc.kind == "tcp" || tc.cfg.Uses {
+			got = slices.DeleteFunc(got, func(s *Seen) bool { return s.Judgement.Verdict == launcher.Allowed })
+		}
+		if s := words(got, ""); s != tc.want {
+			t.Errorf("%+v: got %q", tc, s)
 		}
 	}
 }
