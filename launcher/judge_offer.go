@@ -121,12 +121,29 @@ func goesWith(name, file string) bool {
 		strings.HasPrefix(name, "tmp") || strings.HasSuffix(name, ".tmp") || name == "4913"
 }
 
+// unfitProc says why a grant in /proc must not be suggested.
+func (j *Judge) unfitProc(o offer) string {
+	rest, ok := strings.CutPrefix(o.path, "/proc/")
+	process, _, _ := strings.Cut(rest, "/")
+	switch {
+	case !ok && o.path != "/proc":
+	case o.right.Writes() && j.index.inside:
+		return "the program's own /proc is read-only"
+	case strings.Trim(process, "0123456789") == "" && process != "":
+		return "it belongs to one process, whose number is another one the next time"
+	}
+	return ""
+}
+
 // warning says of what is granted that it is better not.
 func (j *Judge) warning(list []offer) string {
 	note := ""
 	for _, o := range list {
 		if what := j.facts.Secret(o.path); what != "" {
 			note = joinNotes(note, quotePath(o.path)+" holds "+what+": what the program reads, it can tell")
+		}
+		if o.right.Writes() && (policy.Below(o.path, "/proc/sys") || policy.Below(o.path, "/sys")) {
+			note = joinNotes(note, "it changes the whole host's kernel")
 		}
 	}
 	return note

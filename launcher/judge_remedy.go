@@ -115,6 +115,9 @@ func (j *Judge) unfit(o offer) string {
 	if o.path == "/" {
 		return "the root of the file system is no grant: name what is needed in it"
 	}
+	if why := j.unfitProc(o); why != "" {
+		return why
+	}
 	for _, k := range f.Critical {
 		switch {
 		case policy.Below(k.Path, o.path) && (o.right.Writes() || k.What == homeFolder):

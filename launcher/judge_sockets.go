@@ -162,7 +162,7 @@ func (j *Judge) socketCallRemedy(s *socketCall) Remedy {
 	case s.isInternet() && s.protocol == unix.IPPROTO_MPTCP:
 		return Remedy{Note: "no network mode opens it; who asks for it takes TCP instead, as a rule"}
 	case s.family == unix.AF_UNIX && j.opens(s, func(o *seccomp.Options) { o.UnixBroker = true }):
-		return Remedy{Flag: "--unix PATH", Note: "PATH is the socket that it wants, which this call does not say"}
+		return Remedy{Flag: "--unix PATH", Note: "PATH is the socket that it wants, which this call does not say; the C library asks for nscd so, and does without"}
 	case s.family == unix.AF_UNIX && j.opens(s, func(o *seccomp.Options) { o.Namespaces = true }):
 		return Remedy{Flag: "--isolation namespaces", Note: "it has Unix sockets of every kind, and of the host's those that --unix lists"}
 	case network(seccomp.NetPorts):
@@ -178,7 +178,7 @@ func (j *Judge) socketCallRemedy(s *socketCall) Remedy {
 	case network(seccomp.NetPortsDNS):
 		return Remedy{Flag: "--dns host", Note: "it opens UDP; for a host by its name: " + byName}
 	case network(seccomp.NetHost):
-		return Remedy{Flag: "--net host", Note: "it opens the host's whole network; --isolation namespaces has one of the program's own"}
+		return Remedy{Flag: "--net host", Note: "it opens the host's whole network; most programs do without; --isolation namespaces has a network of the program's own"}
 	}
 	return filterRemedy(s.name)
 }

@@ -77,3 +77,32 @@ func TestSocketCallReadsBack(t *testing.T) {
 		}
 	}
 }
+
+// No grant in /proc is suggested that the plan would refuse, or that is of one run's process.
+func TestJudgeProc(t *testing.T) {
+	w := world{host: host{abi: 7, uid: 1000}, tree: append(judgeTree(), "/proc/sys/vm/x", "/proc/12/oom_score_adj")}
+	outside := w.facts(resolve(t, judgePolicy))
+	outside.Inside = nil
+	within, f := insidePlan(t, w, judgePolicy)
+	for _, c := range []struct {
+		op              Operation
+		outside, within string
+	}{
+		{Operation{Op: OpWrite, Path: "/proc/sys/vm/x", Kind: KindRegular}, "--rw /proc/sys/vm/x (it changes the whole host's kernel)", " (the program's own /proc is read-only)"},
+		{
+			Operation{Op: OpWrite, Path: "/proc/12/oom_score_adj", Kind: KindRegular},
+			" (it belongs to one process, whose number is another one the next time)", " (the program's own /proc is read-only)",
+		},
+		{Operation{Op: OpWrite, Path: "/srv/r/f", Kind: KindRegular}, "--rw /srv/r/f ()", "--rw /srv/r/f ()"},
+	} {
+		for _, at := range []struct {
+			j    *Judge
+			want string
+		}{{NewJudge(newPlan(resolve(t, judgePolicy), outside, false), outside), c.outside}, {NewJudge(within, f), c.within}} {
+			g := at.j.Judge(c.op)
+			if got := g.Remedy.Flag + " (" + g.Remedy.Note + ")"; g.Verdict != Refused || got != at.want {
+				t.Errorf("%+v: %s: got %q, want %q", c.op, g.show(), got, at.want)
+			}
+		}
+	}
+}

@@ -63,8 +63,11 @@ func (d *planner) mark(c *Clause, w *Want, s State, note string) {
 }
 
 func joinNotes(a, b string) string {
-	if a == "" || a == b {
+	switch {
+	case a == "" || a == b:
 		return b
+	case b == "":
+		return a
 	}
 	return a + "; " + b
 }
