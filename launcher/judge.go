@@ -75,4 +75,7 @@ type Remedy struct {
 	Flag string // for a shell: "--rw /srv/data"
 	Line string // for a policy file: `write = ["/srv/data"]` with its section before it
 	Note string // what the operator should know besides
+	// Risk is what else the program could do then, a word of the infinitive first: "change what
+	// shells run". Nobody should take such a remedy over unread. "": nothing is known of it.
+	Risk string
 }

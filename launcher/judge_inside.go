@@ -127,6 +127,31 @@ func (j *Judge) readOnly(r *region, path string) Judgement {
 	return g
 }
 
+// Hidden judges an operation on what the host has and the program does not find. As [Judge.Judge]
+// it may refuse; and where the program has a folder of its own, in which it is allowed all, it
+// is refused what only the host has there.
+func (j *Judge) Hidden(op Operation) Judgement {
+	g := j.Judge(op)
+	at := op.Path
+	if op.Op == OpCreate || op.Op == OpRemove { // what is changed is the folder
+		at = parent(at)
+	}
+	s := j.index.at(at)
+	r := s.around()
+	if g.Verdict == Refused || !j.index.inside || !r.own || !r.write && j.index.has(at) {
+		return g
+	}
+	g = Judgement{
+		Verdict: Refused, Place: at, Errno: syscall.ENOENT, Clause: "files",
+		Reason: "the program has a " + quotePath(r.path) + " of its own, without what the host has there",
+	}
+	if op.Op == OpUnix {
+		g.Clause = "unix"
+	}
+	g.Remedy = j.remedy(&op, &g)
+	return g
+}
+
 // There reports whether the program finds at a path, when it starts, what the host has there:
 // everywhere with isolation landlock. With namespaces it may have something of its own, or
 // nothing.

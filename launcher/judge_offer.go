@@ -149,6 +149,20 @@ func (j *Judge) warning(list []offer) string {
 	return note
 }
 
+// risk is what else a program could do that has these grants: the worst that is known of one.
+func (j *Judge) risk(list []offer) string {
+	read := ""
+	for _, o := range list {
+		if what := j.facts.Trusted(o.path); what != "" && o.right.Writes() {
+			return "change " + what
+		}
+		if what := j.facts.Secret(o.path); what != "" {
+			read = "read " + what
+		}
+	}
+	return read
+}
+
 // tomlPath is a path of a policy file.
 func tomlPath(path string) string {
 	text := tomlString(path)

@@ -51,7 +51,7 @@ func (j *Judge) grantRemedy(op *Operation) Remedy {
 			continue
 		}
 		r := written(list)
-		r.Note = joinNotes(j.beside(op), j.warning(list))
+		r.Note, r.Risk = joinNotes(j.beside(op), j.warning(list)), j.risk(list)
 		return r
 	}
 	return Remedy{Note: firstOf(why, "no grant would allow it")}
@@ -208,6 +208,7 @@ func (j *Judge) socketRemedy(path string, g *Judgement) Remedy {
 	if runsContainers(path) {
 		r.Note = "whoever may use it is root on this host"
 	}
+	r.Risk = obeys(path)
 	return r
 }
 

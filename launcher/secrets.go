@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"brainbox/policy"
@@ -11,7 +12,9 @@ import (
 // passwords, tokens; "" if nothing of that kind is known of it. It goes by names alone, those
 // of [policy.Secrets]. The home folder and the root hold everything, and nothing in particular.
 func (f *Facts) Secret(path string) string {
-	homes := f.homes()
+	own := f.homes()
+	others := othersHomes(path)
+	homes := append(others, own...)
 	for _, s := range policy.Secrets() {
 		if !strings.HasPrefix(s.Path, "~") {
 			if holdsSecret(path, s.Path, "/") {
@@ -24,6 +27,14 @@ func (f *Facts) Secret(path string) string {
 				return s.What
 			}
 		}
+	}
+	for _, home := range others {
+		if policy.Below(home, path) && path != "/" && !slices.Contains(own, path) {
+			return "the home folder of a user"
+		}
+	}
+	if what := rawMemory(path); what != "" {
+		return what
 	}
 	if base := filepath.Base(path); strings.HasPrefix(base, "id_") && !strings.HasSuffix(base, ".pub") && filepath.Base(parent(path)) == ".ssh" {
 		return "keys of SSH"
@@ -43,6 +54,42 @@ func holdsSecret(path, pattern, home string) bool {
 		}
 	}
 	return false
+}
+
+// othersHomes are the home folders of whoever a path may belong to: root can read them all.
+func othersHomes(path string) []string {
+	list := []string{"/root"}
+	if rest, ok := strings.CutPrefix(path+"/", "/home/"); ok {
+		name, _, _ := strings.Cut(rest, "/")
+		list = append(list, strings.TrimSuffix("/home/"+name, "/"))
+	}
+	return list
+}
+
+// rawMemory says which devices hold all that the host has, on its disks or in its memory.
+func rawMemory(path string) string {
+	if around(path, "/proc/kcore") {
+		return "the memory of the host"
+	}
+	name, ok := strings.CutPrefix(path, "/dev/")
+	if !ok && path != "/dev" {
+		return ""
+	}
+	switch name {
+	case "mem", "kmem", "port":
+		return "the memory of the host"
+	}
+	for _, d := range [...]string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dm-", "md", "loop", "nbd", "zd", "mapper", "disk", "block"} {
+		if !ok || strings.HasPrefix(name, d) {
+			return "a whole disk"
+		}
+	}
+	return ""
+}
+
+// around reports whether a path lies in a place, or holds it.
+func around(path, place string) bool {
+	return policy.Below(path, place) || policy.Below(place, path) && path != "/"
 }
 
 // homes are the names of the caller's home folder.

@@ -46,7 +46,7 @@ func (e *explained) options(o *launcher.Options) {
 func (e *explained) observe(p *launcher.Plan, f *launcher.Facts) (launcher.Observer, error) {
 	e.stop()
 	e.judge = launcher.NewJudge(p, f)
-	e.report.Home, e.report.Secret = f.Place.Home, f.Secret
+	e.report.Home, e.report.Secret, e.report.Trusted = f.Place.Home, f.Secret, f.Trusted
 	cfg, err := seen.For(p, f)
 	if err != nil {
 		return nil, err

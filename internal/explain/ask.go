@@ -155,7 +155,7 @@ func (l *look) hidden(n *name, op launcher.Operation) bool {
 	if !make {
 		op.Kind = got.status.kind()
 	}
-	j := l.e.judgeHidden(op)
+	j := l.e.hidden(op)
 	if j.Verdict != launcher.Refused || !l.waits() {
 		return false
 	}
@@ -173,29 +173,6 @@ func (l *look) hidden(n *name, op launcher.Operation) bool {
 	}
 	l.e.cfg.Sink.Saw(s)
 	return true
-}
-
-// judgeHidden judges an operation on what only the host has. Where the program has a folder of
-// its own the plan allows all: there the question is whether the program sees the host's.
-func (e *Engine) judgeHidden(op launcher.Operation) launcher.Judgement {
-	j := e.cfg.Judge.Judge(op)
-	if j.Verdict == launcher.Refused {
-		return j
-	}
-	flag, line := "--rw ", "write = "
-	switch op.Op {
-	case launcher.OpCreate, launcher.OpRemove: // what is changed is the folder
-		op.Path = parentOf(op.Path)
-	case launcher.OpExec:
-		flag, line = "--rox ", "exec = "
-	case launcher.OpRead:
-		flag, line = "--ro ", "read = "
-	default:
-	}
-	j = e.cfg.Judge.Judge(launcher.Operation{Op: launcher.OpRead, Path: op.Path})
-	j.Remedy.Flag = strings.Replace(j.Remedy.Flag, "--ro ", flag, 1)
-	j.Remedy.Line = strings.Replace(j.Remedy.Line, "\nread = ", "\n"+line, 1)
-	return j
 }
 
 // lookOnHost finds a name from the host's root, following every link as a user would.

@@ -26,6 +26,11 @@ type quickJudge interface {
 	Allows(op launcher.Operation) bool
 }
 
+// hiddenJudge is what a [Judge] may have besides: for what only the host has.
+type hiddenJudge interface {
+	Hidden(op launcher.Operation) launcher.Judgement
+}
+
 // Config says what is watched, and for whom.
 type Config struct {
 	Judge Judge
@@ -58,9 +63,9 @@ type Engine struct {
 	own    credentials
 
 	allows func(launcher.Operation) bool
+	hidden func(launcher.Operation) launcher.Judgement
 
 	valid func(*notify.Call) bool
-	spare func(*notify.Call)
 
 	mu     sync.Mutex
 	root   int // of the program, if it cannot change it; -1: not known yet
@@ -86,11 +91,14 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, root: -1, bound: map[string]bool{}, budget: newBudget(patience, allPatience),
-		valid: (*notify.Call).Valid, spare: (*notify.Call).Spare,
+		valid: (*notify.Call).Valid, hidden: cfg.Judge.Judge,
 	}
 	e.allows = func(op launcher.Operation) bool { return cfg.Judge.Judge(op).Verdict == launcher.Allowed }
 	if q, ok := cfg.Judge.(quickJudge); ok {
 		e.allows = q.Allows
+	}
+	if h, ok := cfg.Judge.(hiddenJudge); ok {
+		e.hidden = h.Hidden
 	}
 	e.pool.New = func() any { return newLook(e) }
 	e.own, _ = readCredentials(unix.Gettid())

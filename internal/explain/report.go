@@ -24,6 +24,10 @@ type Report struct {
 	// It is asked when the report is read; nil: nothing is a secret.
 	Secret func(path string) string
 
+	// Trusted says what of a path is run outside of the sandbox (launcher.Facts.Trusted): no
+	// folder that holds such is suggested in place of its files, for writing; nil: nothing is.
+	Trusted func(path string) string
+
 	mu        sync.Mutex
 	index     map[denialKey]int
 	list      []Denial // as they came first

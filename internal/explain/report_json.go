@@ -34,6 +34,7 @@ func tallyJSON(t *Tally, suggestions []Suggestion) strictjson.Value {
 			strictjson.Pair("line", strictjson.Text(s.Line)),
 			strictjson.Pair("note", strictjson.Text(s.Note)),
 			strictjson.Pair("secret", strictjson.Text(s.Secret)),
+			strictjson.Pair("risk", strictjson.Text(s.Risk)),
 			strictjson.Pair("operations", strictjson.Int(int64(s.Operations))),
 			strictjson.Pair("certainty", strictjson.Text(s.Certainty.String())),
 		))

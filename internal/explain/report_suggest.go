@@ -18,6 +18,7 @@ type Suggestion struct {
 	Line       string // for a policy file
 	Note       string // what the operator should know besides
 	Secret     string // if not "", what makes it one that nobody should take over unread
+	Risk       string // if not "", what else the program could do then: see launcher.Remedy
 	Operations int    // how many of the denials it lets through
 	Certainty  Certainty
 
@@ -53,7 +54,7 @@ func (r *Report) suggest(list []Denial) []Suggestion {
 			at = len(all)
 			index[key] = at
 			word, name := splitGrant(m.Flag)
-			all = append(all, Suggestion{Flag: m.Flag, Line: m.Line, Note: m.Note, word: word, path: name})
+			all = append(all, Suggestion{Flag: m.Flag, Line: m.Line, Note: m.Note, Risk: m.Risk, word: word, path: name})
 		}
 		all[at].take(list, i)
 	}
@@ -88,10 +89,10 @@ func (r *Report) joinFolders(all []Suggestion, list []Denial) []Suggestion {
 	of := func(s *Suggestion) folder { return folder{s.word, path.Dir(s.path)} }
 	// Files alone: a folder that is suggested for what was to be made in it is wide enough.
 	fit := func(s *Suggestion) bool {
-		return s.word != "" && s.Note == "" && s.Secret == "" && s.path == list[s.of[0]].Path && list[s.of[0]].Kind != launcher.KindFolder
+		return s.word != "" && s.Note == "" && s.alone() == "" && s.path == list[s.of[0]].Path && list[s.of[0]].Kind != launcher.KindFolder
 	}
 	for i := range all {
-		if s := &all[i]; fit(s) && r.wide(path.Dir(s.path)) {
+		if s := &all[i]; fit(s) && r.wide(s.word, path.Dir(s.path)) {
 			members[of(s)]++
 		}
 	}
@@ -172,7 +173,7 @@ func (s *Suggestion) covers(other *Suggestion) bool {
 	case s.Certainty < other.Certainty: // it would be wider than what is known to be enough
 		return false
 	}
-	return other.Secret == "" || s.Secret != ""
+	return other.alone() == "" || s.alone() != ""
 }
 
 // below reports whether a clean absolute path is dir or in it.
@@ -188,8 +189,9 @@ func holdsHome(name, home string) bool {
 
 // wide reports whether a folder may be suggested although only files of it were asked for:
 // those at the top of the file system have everything, and those of the kernel are no files.
-func (r *Report) wide(dir string) bool {
-	if holdsHome(dir, r.Home) || strings.Count(dir, "/") < 2 || r.secret(dir) != "" {
+func (r *Report) wide(word, dir string) bool {
+	if holdsHome(dir, r.Home) || strings.Count(dir, "/") < 2 || r.secret(dir) != "" ||
+		r.Trusted != nil && grantRanks[word]&4 != 0 && r.Trusted(dir) != "" {
 		return false
 	}
 	for _, top := range []string{"/proc", "/sys", "/dev", "/run"} {

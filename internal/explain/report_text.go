@@ -107,6 +107,8 @@ func (d *Denial) text(s *Suggestion) string {
 	case s != nil:
 		b.WriteString("  → " + visible.Line(s.Flag))
 		switch {
+		case s.Risk != "" && s.Note == "":
+			b.WriteString(" (would let the program " + visible.Line(s.Risk) + ")")
 		case s.Secret != "" && s.Note == "":
 			b.WriteString(" (" + s.Secret + ")")
 		case s.Note != "":
@@ -168,12 +170,12 @@ func (l *Limit) text() string {
 	return text
 }
 
-// hints are the last lines: what would allow what is proven, and each secret for itself, since
+// hints are the last lines: what would allow what is proven, and each secret and each way out for itself, since
 // nobody should add that by copying a line.
 func hints(list []Suggestion, all bool) []string {
 	best := Unknown
 	for i := range list {
-		if list[i].Secret == "" && list[i].typable() {
+		if list[i].alone() == "" && list[i].typable() {
 			best = max(best, list[i].Certainty)
 		}
 	}
@@ -181,9 +183,12 @@ func hints(list []Suggestion, all bool) []string {
 	left := 0
 	for i := range list {
 		switch s := &list[i]; {
-		case s.Secret != "" && s.typable():
+		case s.alone() != "" && !s.typable():
+		case s.Risk != "" && (s.Secret == "" || strings.HasPrefix(s.Risk, "change ")):
+			out = append(out, visible.Line(s.Flag)+" would let the program "+s.Risk+": better let a tool of the host do it")
+		case s.Secret != "":
 			out = append(out, visible.Line(s.Flag)+" would show the program "+s.Secret+": better let a tool of the host do it")
-		case s.Secret != "" || s.Certainty != best || !s.typable():
+		case s.Certainty != best || !s.typable():
 		case len(flags) >= shownFlags && !all:
 			left++
 		default:
@@ -211,6 +216,14 @@ func hints(list []Suggestion, all bool) []string {
 		out = append([]string{text}, out...)
 	}
 	return out
+}
+
+// alone is why a suggestion is not to be joined with others, "" if it may be.
+func (s *Suggestion) alone() string {
+	if s.Risk != "" {
+		return s.Risk
+	}
+	return s.Secret
 }
 
 func plural(n int, word string) string {
