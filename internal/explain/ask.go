@@ -140,14 +140,19 @@ type onHost struct {
 }
 
 // hidden tells of a name that the host has and the program does not see: if the plan says so,
-// that is a denial, whatever error the program gets.
+// that is a denial, whatever error the program gets. It reports whether something was told.
 func (l *look) hidden(n *name, op launcher.Operation) bool {
 	if len(n.path) == 0 || n.path[0] != '/' || strings.HasPrefix(text(n.path), "/proc/") {
 		return false
 	}
 	path, make := string(n.path), op.Op == launcher.OpCreate
 	got, ok := await(&l.e.budget, func() onHost { return lookOnHost(path, make) }, func(h onHost) { closeFD(h.fd) })
-	if !ok || got.fd < 0 {
+	if !ok { // whether it is a denial is not known
+		op.Path = path
+		l.doubt(op)
+		return true
+	}
+	if got.fd < 0 {
 		return false
 	}
 	defer closeFD(got.fd)

@@ -48,6 +48,8 @@ type Config struct {
 	// OtherUser says that the program runs as another user than this process: what the mode of
 	// a file allows is reckoned then, and no better than [Likely].
 	OtherUser bool
+	// OwnNetwork says that the program has a network of its own, with a loopback of its own.
+	OwnNetwork bool
 	// Abstract says that the program reaches no abstract Unix socket outside of its domain
 	// (LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, Linux 6.12).
 	Abstract bool
@@ -170,6 +172,9 @@ func (e *Engine) Refuse(c *notify.Call, errno syscall.Errno) {
 	}
 	op := launcher.Operation{Op: launcher.OpSyscall, Call: call}
 	j := e.cfg.Judge.Judge(op)
+	if j.Verdict == launcher.Undecided {
+		j.Reason = "the filter refuses it with these arguments"
+	}
 	j.Verdict, j.Errno = launcher.Refused, errno // with these arguments, whatever others would give
 	e.cfg.Sink.Saw(&Seen{Operation: op, Judgement: j, Certainty: Proven, Call: call, TID: c.TID})
 }

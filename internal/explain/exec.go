@@ -68,12 +68,22 @@ func (l *look) execed(n *name) (next string, script, ok bool) {
 		return "", false, false
 	}
 	fd := dup(n.fd)
+	cred, known := readCredentials(l.c.TID)
+	mode := n.status
 	got, ok := await(&l.e.budget, func() started {
 		defer closeFD(fd)
+		// The kernel asks for the mode first, and gets no further.
+		if known && !cred.allows(&mode, mayExec) && !hasACL(fd) {
+			return started{never: true}
+		}
 		return startedBy(fd)
 	}, func(started) {})
-	if !ok {
+	switch {
+	case !ok:
 		l.doubt(op)
+		return "", false, false
+	case got.never:
+		l.moot(op)
 		return "", false, false
 	}
 	return got.by, got.script, true
@@ -83,6 +93,7 @@ func (l *look) execed(n *name) (next string, script, ok bool) {
 type started struct {
 	by     string
 	script bool
+	never  bool // its mode refuses it
 }
 
 // startedBy reads the head of a regular file.

@@ -31,10 +31,14 @@ func TestExec(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(dir+"/in/plain", []byte(scripts["in/one"]), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	w := newWatch(t, Config{Judge: grants{below: []string{dir + "/in"}}})
 	for name, want := range map[string]string{
 		"one":   "exec out/interp regular refused",
 		"two":   "exec out/interp regular refused",
+		"plain": "", // its mode refuses it first
 		"three": "", "loop": "", "fifo": "", "none": "", "long": "",
 	} {
 		if got := words(w.call("execve", dir+"/in/"+name, 0, 0), dir); got != want {

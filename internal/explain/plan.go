@@ -20,10 +20,11 @@ func For(p *launcher.Plan, f *launcher.Facts) (Config, error) {
 		return Config{}, err
 	}
 	return Config{
-		NoNames:   p.OwnNetwork && (p.Network == nil || !p.Network.Proxy),
-		Inside:    p.Isolation == "namespaces",
-		Movable:   Movable(filter, arch),
-		OtherUser: p.Identity != nil && int(p.Identity.UID) != os.Geteuid(),
+		NoNames:    p.OwnNetwork && (p.Network == nil || !p.Network.Proxy),
+		Inside:     p.Isolation == "namespaces",
+		Movable:    Movable(filter, arch),
+		OwnNetwork: p.OwnNetwork,
+		OtherUser:  p.Identity != nil && int(p.Identity.UID) != os.Geteuid(),
 		Abstract: f.Landlock.Used() >= landlock.ScopeAbstractUnix.ABI() &&
 			p.Landlock.Degraded&landlock.Set(landlock.ScopeAbstractUnix) == 0,
 	}, nil

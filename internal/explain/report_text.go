@@ -131,7 +131,7 @@ func (d *Denial) target() string {
 		return strconv.Quote(d.Path) + " to " + strconv.Quote(d.Dest)
 	case d.Path != "":
 		return strconv.Quote(d.Path)
-	case d.Port != 0:
+	case d.Port != 0, d.Op == launcher.OpBind && d.Judgement.Place == "0": // which is any
 		return "port " + strconv.Itoa(int(d.Port))
 	case d.Op != launcher.OpSyscall && d.Judgement.Place != "": // as the kernel's own record has it
 		return "something in " + strconv.Quote(d.Judgement.Place)

@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"encoding/binary"
+	"net/netip"
 	"syscall"
 	"unsafe"
 
@@ -19,6 +20,7 @@ const maxAddress = 128
 type address struct {
 	family uint16
 	port   uint16
+	host   netip.Addr
 	path   []byte // of a socket with a path
 	name   []byte // of an abstract socket
 }
@@ -38,7 +40,7 @@ func parseAddress(b []byte) (address, bool) {
 		if len(b) < least {
 			return address{}, false
 		}
-		a.port = binary.BigEndian.Uint16(b[2:])
+		a.port, a.host = binary.BigEndian.Uint16(b[2:]), host(b, a.family)
 		return a, true
 	case unix.AF_UNIX:
 		rest := b[2:]
@@ -85,7 +87,7 @@ func (l *look) address(what launcher.Op) {
 			a.family == unix.AF_INET6 && k.family == unix.AF_INET {
 			return
 		}
-		l.ask(launcher.Operation{Op: what, Port: a.port})
+		l.port(what, &a)
 	case k.datagram && what == launcher.OpConnect && a.port == domain && l.e.cfg.NoNames && !l.e.cfg.Uses:
 		l.lookup()
 	}
