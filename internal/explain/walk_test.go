@@ -232,3 +232,19 @@ func TestHangingFileSystem(t *testing.T) {
 		}
 	}
 }
+
+// Links can make a name of a hundred thousand components: who asks for that is told as not
+// known, and costs the supervisor little.
+func TestWalkIsBounded(t *testing.T) {
+	dir := realTemp(t)
+	long := strings.Repeat("d/../", 2000/len("d/../"))
+	put(t, dir, "d/", "one -> "+long+"none", "four -> "+long+"three", "three -> "+long+"two", "two -> "+long+"one")
+	w := newWatch(t, Config{Judge: grants{}})
+	if got := words(w.call("openat", 0, dir+"/one", 0), dir); got != "" {
+		t.Errorf("a long name: %q", got)
+	}
+	got := w.call("openat", 0, dir+"/four", 0)
+	if len(got) != 1 || got[0].Certainty != Unknown || w.budget.left.Load() != int64(allPatience) {
+		t.Errorf("one that is too long: %q, %d ns left", words(got, dir), w.budget.left.Load())
+	}
+}
