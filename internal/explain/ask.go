@@ -131,14 +131,6 @@ func (l *look) settled(n *name, op launcher.Operation) bool {
 	return true
 }
 
-// onHost is what the host has under a name.
-type onHost struct {
-	path   string
-	status status
-	fd     int
-	parent bool // only the folder is there, in which the name is to be made
-}
-
 // hidden tells of a name that the host has and the program does not see: if the plan says so,
 // that is a denial, whatever error the program gets. It reports whether something was told.
 func (l *look) hidden(n *name, op launcher.Operation) bool {
@@ -146,8 +138,8 @@ func (l *look) hidden(n *name, op launcher.Operation) bool {
 		return false
 	}
 	path, make := string(n.path), op.Op == launcher.OpCreate
-	got, ok := await(&l.e.budget, func() onHost { return lookOnHost(path, make) }, func(h onHost) { closeFD(h.fd) })
-	if !ok { // whether it is a denial is not known
+	got, ok := await(&l.e.budget, func() onHost { return lookOnHost(path, make, isLocal) }, func(h onHost) { closeFD(h.fd) })
+	if !ok || got.unknown { // whether it is a denial is not known
 		op.Path = path
 		l.doubt(op)
 		return true
@@ -178,31 +170,6 @@ func (l *look) hidden(n *name, op launcher.Operation) bool {
 	}
 	l.e.cfg.Sink.Saw(s)
 	return true
-}
-
-// lookOnHost finds a name from the host's root, following every link as a user would.
-func lookOnHost(path string, make bool) onHost {
-	at := path
-	if make {
-		at = parentOf(path)
-	}
-	none := onHost{fd: -1}
-	fd, e := openat2Slow(unix.AT_FDCWD, at, lookFlags, unix.RESOLVE_NO_MAGICLINKS)
-	if e != 0 {
-		return none
-	}
-	var b [pathMax]byte
-	real, e := pathOf(fd, b[:])
-	s, ok := statusOf(fd)
-	if e != 0 || !ok || real[0] != '/' {
-		closeFD(fd)
-		return none
-	}
-	h := onHost{path: string(real), status: s, fd: fd, parent: make}
-	if make {
-		h.path = strings.TrimSuffix(h.path, "/") + path[strings.LastIndexByte(path, '/'):]
-	}
-	return h
 }
 
 // wants is the permission that an operation on an existing file asks its mode for.

@@ -3,15 +3,11 @@ package explain
 import (
 	"encoding/binary"
 	"net"
-	"runtime"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
-	"brainbox/internal/notify"
 	"brainbox/launcher"
-	"brainbox/seccomp"
 )
 
 // ownLoopback is a judge of a program with a network of its own.

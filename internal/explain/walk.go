@@ -57,6 +57,9 @@ type walker struct {
 	text   string
 	how    how
 	root   int
+	// local reports whether in a folder names may be looked up that are not in the kernel's
+	// cache; nil: in all.
+	local func(fd int) bool
 
 	fd    int // the folder that was reached, if it is held; -1: it is the root
 	path  string
@@ -193,7 +196,11 @@ func (w *walker) step(comp string) *walked {
 	if at < 0 {
 		at = w.root
 	}
-	fd, e := openat2Slow(at, base, lookFlags|unix.O_NOFOLLOW, unix.RESOLVE_BENEATH)
+	resolve := uint64(unix.RESOLVE_BENEATH)
+	if w.local != nil && !w.local(at) {
+		resolve |= resolveCached
+	}
+	fd, e := openat2Slow(at, base, lookFlags|unix.O_NOFOLLOW, resolve)
 	path := strings.TrimSuffix(w.path, "/") + "/" + comp
 	if e != 0 {
 		end := w.missing(e, path, comp, last, slash)
@@ -252,7 +259,11 @@ func (w *walker) link(fd int, comp, path string) *walked {
 		return &end
 	}
 	text := string(b[:n])
-	if isMagic(w.path) {
+	switch {
+	case isMagic(w.path) && w.local != nil: // it is this process's own
+		end := w.doubt()
+		return &end
+	case isMagic(w.path):
 		return w.magic(comp, text)
 	}
 	w.todo = append(strings.Split(text, "/"), w.todo...)
