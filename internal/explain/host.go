@@ -58,7 +58,7 @@ func isLocal(fd int) bool {
 	if unix.Fstatfs(fd, &fs) != nil {
 		return false
 	}
-	switch int64(fs.Type) {
+	switch fs.Type {
 	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
 		unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.SQUASHFS_MAGIC,
 		unix.EROFS_SUPER_MAGIC_V1, unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC, unix.ISOFS_SUPER_MAGIC,

@@ -40,6 +40,27 @@ func isMagic(folder string) bool {
 	return err == nil
 }
 
+// ofAnother reports whether a file in /proc tells of a process what only who may trace it is
+// told (PTRACE_MODE_READ in ptrace(2)), and is of another than the caller's.
+func (l *look) ofAnother(path string) bool {
+	if !isMagic(path) {
+		return false
+	}
+	parts := strings.Split(path, "/") // "", proc, the number
+	switch parts[len(parts)-1] {
+	case "auxv", "environ", "fd", "fdinfo", "io", "map_files", "maps", "mem", "numa_maps", "pagemap", "personality",
+		"smaps", "smaps_rollup", "stack", "syscall":
+	default:
+		return false
+	}
+	c, ok := readCredentials(l.c.TID)
+	tgid := c.tgid
+	if l.e.cfg.Inside {
+		tgid = c.innerTGID
+	}
+	return ok && parts[2] != itoa(tgid)
+}
+
 // isMemory reports whether a file is one of memfd_create(2), about which Landlock does not
 // decide, as about pipes.
 func isMemory(text string) bool {

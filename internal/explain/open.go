@@ -171,6 +171,8 @@ func (l *look) opened(n *name, flags uint64) {
 	}
 	mode := flags & unix.O_ACCMODE
 	switch k := op.Kind; {
+	case l.ofAnother(text(n.path)) && l.e.allows(op):
+		l.doubt(op) // ptrace(2) decides, and Landlock and the namespaces with it
 	case flags&unix.O_TMPFILE == unix.O_TMPFILE && k == launcher.KindFolder && mode != unix.O_RDONLY:
 		op.Kind = launcher.KindRegular // it has no name; the rights are those of the folder
 		l.openedAs(n, op, flags, mayWrite|mayExec)

@@ -54,3 +54,23 @@ func TestNoWayOutInAHintToCopy(t *testing.T) {
 		t.Errorf("%d ways out are told of, want 2:\n%s", alone, out.String())
 	}
 }
+
+// A program that asks for ever other secrets does not push the rest of the report away.
+func TestAloneIsBounded(t *testing.T) {
+	r := &Report{}
+	for i := range 100 {
+		name := fmt.Sprintf("/srv/%d", i)
+		s := refused(launcher.OpWrite, name, "", name, "--rw "+name, Proven)
+		s.Judgement.Remedy.Risk = "change what shells run"
+		r.Saw(s)
+	}
+	for most, want := range map[int]int{Screen: shownFlags, 0: 100} {
+		var out bytes.Buffer
+		if err := r.Text(&out, most); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "hint: --rw"); got != want || strings.Contains(out.String(), "92 more are like these") != (most > 0) {
+			t.Errorf("%d of %d hints:\n%s", got, want, out.String())
+		}
+	}
+}

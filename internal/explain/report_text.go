@@ -55,7 +55,7 @@ func (r *Report) Text(w io.Writer, most int) error {
 		line("  ", limits[i].text())
 	}
 	if tally.Undecided > 0 {
-		line("  of ", strconv.FormatInt(tally.Undecided, 10), " more nobody knows: their names could not be looked up without waiting")
+		line("  of ", strconv.FormatInt(tally.Undecided, 10), " more nobody knows: it could not be found out in time, or at all")
 	}
 	for _, h := range hints(suggestions, most == 0) {
 		line("hint: ", h)
@@ -180,10 +180,12 @@ func hints(list []Suggestion, all bool) []string {
 		}
 	}
 	var flags, lines, out []string
-	left := 0
+	left, alone := 0, 0
 	for i := range list {
 		switch s := &list[i]; {
 		case s.alone() != "" && !s.typable():
+		case s.alone() != "" && len(out) >= shownFlags && !all:
+			alone++
 		case s.Risk != "" && (s.Secret == "" || strings.HasPrefix(s.Risk, "change ")):
 			out = append(out, visible.Line(s.Flag)+" would let the program "+s.Risk+": better let a tool of the host do it")
 		case s.Secret != "":
@@ -201,6 +203,9 @@ func hints(list []Suggestion, all bool) []string {
 				lines = append(lines, visible.Line(strings.ReplaceAll(s.Line, "\n", " ")))
 			}
 		}
+	}
+	if alone > 0 {
+		out = append(out, strconv.Itoa(alone)+" more are like these (-v)")
 	}
 	if len(flags) > 0 {
 		text := strings.Join(flags, " ") + "  would allow the " + best.String() + " ones"

@@ -2,11 +2,13 @@ package explain
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"brainbox/internal/needs"
 	"brainbox/internal/notify"
 	"brainbox/launcher"
 	"brainbox/seccomp"
@@ -204,5 +206,36 @@ func TestRefuse(t *testing.T) {
 			got[0].Judgement.Errno != unix.EPERM {
 			t.Errorf("%s %v: %+v; want %s", tc.name, tc.args, got, tc.want)
 		}
+	}
+}
+
+// What only a tracer may read of another process is refused by more than the plan: it is told
+// as not known. That of the program's own is not.
+func TestOfAnotherProcess(t *testing.T) {
+	w := newWatch(t, Config{Judge: grants{below: []string{"/proc"}}})
+	cat := exec.CommandContext(t.Context(), needs.Program(t, "cat"))
+	end, err := cat.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = end.Close()
+		_ = cat.Wait()
+	}()
+	other := "/proc/" + itoa(cat.Process.Pid)
+	for name, want := range map[string]string{
+		other + "/environ": "read " + other + "/environ regular unknown", other + "/fd": "read " + other + "/fd folder unknown",
+		other + "/stat": "", "/proc/self/environ": "", "/proc/" + itoa(os.Getpid()) + "/maps": "",
+	} {
+		if got := words(w.call("openat", 0, name, 0), "\x00"); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	none := newWatch(t, Config{Judge: grants{}})
+	if got := none.call("openat", 0, other+"/environ", 0); len(got) != 1 || got[0].Judgement.Verdict != launcher.Refused {
+		t.Errorf("what the plan refuses: %q", words(got, "\x00"))
 	}
 }
