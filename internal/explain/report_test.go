@@ -155,6 +155,11 @@ func TestReportIsBounded(t *testing.T) {
 	if err := r.Text(&out, Screen); err != nil {
 		t.Fatal(err)
 	}
+	for _, left := range []string{fmt.Sprintf("and %d more; -v shows them", keptDenials-Screen), fmt.Sprintf("and %d more that were not told apart", more)} {
+		if !strings.Contains(out.String(), left) {
+			t.Errorf("nothing says %q", left)
+		}
+	}
 	if lines := strings.Count(out.String(), "\n"); lines > Screen+4 {
 		t.Errorf("%d lines are more than a screen", lines)
 	}

@@ -44,12 +44,11 @@ func (r *Report) Text(w io.Writer, most int) error {
 	for i := range shown {
 		line("  ", shown[i].text(better[i]))
 	}
-	if left := int64(len(list)-len(shown)) + tally.Unkept; left > 0 {
-		more := "; -v shows them, --status-fd has them"
-		if len(list) == len(shown) {
-			more = " that were not told apart: there were too many"
-		}
-		line("  and ", strconv.FormatInt(left, 10), " more", more)
+	if left := len(list) - len(shown); left > 0 {
+		line("  and ", strconv.Itoa(left), " more; -v shows them, --status-fd has them")
+	}
+	if tally.Unkept > 0 {
+		line("  and ", strconv.FormatInt(tally.Unkept, 10), " more that were not told apart: there were too many")
 	}
 	for i := range limits {
 		line("  ", limits[i].text())
