@@ -189,6 +189,9 @@ func (j *Judge) portRemedy(op *Operation) Remedy {
 	if op.Op == OpBind && op.Port < privileged && op.Port != 0 {
 		return Remedy{Note: "a port below 1024 needs a privilege that the program does not have"}
 	}
+	if op.Port == 0 {
+		return Remedy{Note: "the kernel would choose the port, and no policy can list that: have the program name one"}
+	}
 	r := Remedy{Flag: flag + n, Line: "[network]\n" + key + " = [" + n + "]"}
 	if j.plan.OwnNetwork || j.plan.Seccomp.Network == seccomp.NetNone {
 		r.Flag = "--net ports " + r.Flag
@@ -205,6 +208,9 @@ func (j *Judge) socketRemedy(path string, g *Judgement) Remedy {
 		return takeOut(g.Entry)
 	}
 	r := Remedy{Flag: "--unix " + shellWord(path), Line: "[network]\nunix = [" + tomlPath(path) + "]"}
+	if policy.CheckPath(policy.KindFlag, path) != nil {
+		r.Flag = "" // no flag takes every character for itself
+	}
 	if runsContainers(path) {
 		r.Note = "whoever may use it is root on this host"
 	}

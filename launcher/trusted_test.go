@@ -109,3 +109,27 @@ func TestJudgeHidden(t *testing.T) {
 		}
 	}
 }
+
+// What is suggested is what the command line takes: no flag names a port that the kernel
+// chooses, nor a socket whose name it would take for a pattern or a variable.
+func TestRemedyIsTaken(t *testing.T) {
+	p := resolve(t, judgePolicy+"[network]\nmode = \"ports\"\n")
+	w := world{host: host{abi: 9, uid: 1000}, tree: judgeTree()}
+	f := w.facts(p)
+	f.Inside = nil
+	j := NewJudge(newPlan(p, f, false), f)
+	for _, c := range []struct {
+		op   Operation
+		want string
+	}{
+		{Operation{Op: OpBind, Port: 0}, ""},
+		{Operation{Op: OpBind, Port: 8080}, "--bind-tcp 8080"},
+		{Operation{Op: OpUnix, Path: "/srv/*", Kind: KindSocket}, ""},
+		{Operation{Op: OpUnix, Path: "/srv/$HOME", Kind: KindSocket}, ""},
+		{Operation{Op: OpUnix, Path: "/srv/a b", Kind: KindSocket}, "--unix '/srv/a b'"},
+	} {
+		if g := j.Judge(c.op); g.Verdict != Refused || g.Remedy.Flag != c.want || g.Remedy == (Remedy{}) {
+			t.Errorf("%+v: %+v, want %q", c.op, g, c.want)
+		}
+	}
+}
