@@ -77,13 +77,6 @@ func TestHasListener(t *testing.T) {
 	}
 }
 
-// undecided is a judge of calls whose arguments it does not know.
-type undecided struct{}
-
-func (undecided) Judge(launcher.Operation) launcher.Judgement {
-	return launcher.Judgement{Reason: "socket: depends on arguments"}
-}
-
 func TestPortZeroIsAPort(t *testing.T) {
 	d := &Denial{Seen: Seen{Operation: launcher.Operation{Op: launcher.OpBind}, Judgement: launcher.Judgement{Place: "0"}}}
 	if got := d.target(); got != "port 0" {
