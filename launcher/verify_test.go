@@ -105,7 +105,8 @@ func TestVerify(t *testing.T) {
 			w := a.w.root
 			plan, f := a.plan(t, agreePolicy{
 				{"sandbox", "isolation", fmt.Sprintf("%q", isolation)},
-				{"filesystem", "write", fmt.Sprintf("%q", w+"/a")}, {"filesystem", "read", fmt.Sprintf("%q", w+"/q/f")},
+				{"filesystem", "write", fmt.Sprintf("%q", w+"/a")},
+				{"filesystem", "read", fmt.Sprintf("%q", w+"/q/f")},
 			})
 			if plan == nil {
 				t.Fatal("no plan")
