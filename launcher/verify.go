@@ -109,7 +109,11 @@ func (p *Plan) unknowable(op *Operation) string {
 		if op.Op == OpConnect && p.OwnNetwork {
 			return "the program has a network of its own"
 		}
-	case OpRead, OpWrite, OpTruncate, OpExec, OpCreate, OpRemove, OpRename, OpLink, OpBind, OpSyscall:
+	case OpBind:
+		if p.OwnNetwork && op.Port != 0 && op.Port < privileged {
+			return "the kernel refuses the address of the trial before it asks for the privilege that the port needs"
+		}
+	case OpRead, OpWrite, OpTruncate, OpExec, OpCreate, OpRemove, OpRename, OpLink, OpSyscall:
 	}
 	for _, path := range []string{op.Path, op.Dest} {
 		if place, own := p.ownWritable(path); own {

@@ -73,6 +73,20 @@ func TestPassesFree(t *testing.T) {
 	}
 }
 
+// bind(2) looks at the address before the privilege, so that a trial learns nothing of it.
+func TestPrivilegedPortIsNotTried(t *testing.T) {
+	for _, c := range []struct {
+		own  bool
+		port uint16
+		said bool
+	}{{true, 80, true}, {true, 1023, true}, {true, 1024, false}, {true, 0, false}, {false, 80, false}} {
+		p := &Plan{OwnNetwork: c.own}
+		if why := p.unknowable(&Operation{Op: OpBind, Port: c.port}); (why != "") != c.said {
+			t.Errorf("%+v: %q", c, why)
+		}
+	}
+}
+
 func TestOfProcess(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/proc/1": true, "/proc/17/environ": true, "/proc/self/status": true, "/proc/thread-self": true,
