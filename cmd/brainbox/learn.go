@@ -18,7 +18,7 @@ const learnHelp = `Runs COMMAND watched, writes a policy of what it did to FILE,
 
 While it is learned from, COMMAND may read and execute what is installed (/usr, /opt, …), what
 everybody may read of /etc, and what is in the home folder under a name without a dot at its
-begin; but nothing of the named places of secrets (brainbox.toml(5) lists them), nothing of
+beginning; but nothing of the named places of secrets (brainbox.toml(5) lists them), nothing of
 ~/.config and its like, and nothing of /var, /srv, /mnt, /tmp and of other homes, but for what
 the base, --ro and --rox open. It writes where brainbox run would let it (the working directory,
 its private HOME and TMPDIR) and where --rw and --rwx say. Sockets and network are closed unless

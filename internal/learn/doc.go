@@ -5,8 +5,9 @@
 //	d := learn.New(learn.Input{Uses: r.Uses(), Place: vars, Secrets: secrets, Bases: bases})
 //	text := d.TOML() // what brainbox run --policy takes
 //
-// [Open] lists what a program may read and execute while it is learned from: what lies
-// beside the places of secrets, one entry each, because Landlock only adds rights.
+// [Open] lists what a program may read and execute while it is learned from: what is
+// installed, what everybody may read of /etc, and what the home folder shows, beside the places
+// of secrets, one entry each, because Landlock only adds rights.
 //
 // Deciding is pure: what was seen, where the caller stands and what the base policies grant
 // come in, a text comes out, and the same input gives the same text.
@@ -23,7 +24,9 @@
 //
 // # Limits
 //
-// A policy is learned from one run: what the program does on another day is not in it. A name
+// A secret in a folder of the home without a dot at its beginning (~/notes) is open while a
+// program is learned from, if the list of secrets does not name it, and so is a hard link to
+// one in such a folder. A policy is learned from one run: what the program does on another day is not in it. A name
 // is seen where it leads: in isolation namespaces a link in a folder that is granted nothing
 // does not exist for the program, and a draft does not bring it back. Names of variables that
 // a program asks for, and what it only looks up (stat, access) cannot be seen. Names of hosts

@@ -43,7 +43,7 @@ type Opened struct {
 
 // Open lists what of the host is open to a program that is learned from: what is installed,
 // what everybody may read of /etc, and what is in the home folder under a name without a dot
-// at its begin, but nothing of secrets, and no folder around one: of that one, what is in it.
+// at its beginning, but nothing of secrets, and no folder around one: of that one, what is in it.
 // No list of names is complete for what programs keep in ~/.name, so that all of it is closed.
 // given are the grants of the base policy: what lies in one is not listed again, and neither
 // is what they deny or protect.
