@@ -49,6 +49,22 @@ func (j *Judge) nests(o offer) (policy.Nested, bool) {
 	return after[0], true
 }
 
+// inPlace names an entry that grants the very path for less, and wins over what is added: what
+// is offered has to take its place. "": there is none.
+func (j *Judge) inPlace(list []offer) string {
+	for _, o := range list {
+		for i := range j.facts.Wants {
+			w, p := &j.facts.Wants[i], &j.facts.Paths[i]
+			grants := w.Right == policy.RightRead || w.Right == policy.RightExec || w.Right == policy.RightWrite
+			if grants && !w.Always && p.Err == nil && p.Target == o.path && j.kindOf(w.Source) != policy.KindProfile {
+				return "an entry grants " + quotePath(o.path) + " as " + w.Right.String() + " alone, and would win: put " +
+					flagOf(o.right) + " " + shellWord(o.path) + " in its place"
+			}
+		}
+	}
+	return ""
+}
+
 func (j *Judge) kindOf(source int) policy.SourceKind {
 	if source >= 0 && source < len(j.plan.Sources) {
 		return j.plan.Sources[source].Kind

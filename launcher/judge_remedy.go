@@ -102,7 +102,7 @@ func (j *Judge) tryOffers(op *Operation, list []offer) (why string, ok bool) {
 	}
 	with := j.with(list)
 	if with == nil {
-		return "the entries around it stand in the way", false
+		return firstOf(j.inPlace(list), "the entries around it stand in the way"), false
 	}
 	g := with.decide(op)
 	return "", g.Verdict == Allowed
