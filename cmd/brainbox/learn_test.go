@@ -52,6 +52,33 @@ func TestLearnKeepsSecrets(t *testing.T) {
 	})
 }
 
+// A name with a dot in the home stays closed whatever it is, and so does a file that has
+// another name: with Landlock both names would be open. Root's home is left alone: there it is
+// what others may not read.
+func TestLearnKeepsWhatIsOnNoList(t *testing.T) {
+	inBoth(t, func(t *testing.T, isolation string) {
+		w := newLearnWorld(t, `mkdir -p ../home/.unheard-of ../home/.config/unheard-of; echo key >../home/.unheard-of/token; echo key >../home/.config/unheard-of/token
+			echo key >../home/.token; ln ../home/.ssh/id_rsa ../home/twin; ln -s .unheard-of ../home/link`)
+		_, open, _ := w.secretAndOpen(t)
+		home := w.dir + "/home"
+		kept := []string{home + "/.unheard-of/token", home + "/.config/unheard-of/token", home + "/.token", home + "/twin", home + "/link/token", home + "/.ssh/id_rsa"}
+		if os.Geteuid() == 0 {
+			kept = append(kept, "/etc/shadow")
+		}
+		for _, name := range kept {
+			if _, err := os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		script := systemPath + `cat "$1" >/dev/null && echo open; shift; for f; do cat "$f" 2>/dev/null && echo "$f"; done; echo end`
+		args := []string{"learn", "-o", w.file, "--no-verify", "--isolation", isolation, "--", "/bin/sh", "-c", script, "sh", open}
+		out, errs, status := w.brainbox(t, append(args, kept...)...)
+		if status != 0 || out != "open\nend\n" {
+			t.Errorf("status %d, %q\n%s", status, out, errs)
+		}
+	})
+}
+
 // A run that failed is learned from, and marked in the first line. The status is that of the
 // second run.
 func TestLearnFromAFailure(t *testing.T) {
