@@ -30,6 +30,12 @@ func TestManKeys(t *testing.T) {
 			}
 		}
 	}
+	plain := strings.ReplaceAll(page, `\(ti`, "~")
+	for _, s := range Secrets() {
+		if !strings.Contains(plain, s.Path) || !strings.Contains(plain, "\n"+s.What+"\n") {
+			t.Errorf("the page does not tell of %s, %s", s.Path, s.What)
+		}
+	}
 	for _, words := range [][]string{Clauses(), BuiltinNames(), varNames[:]} {
 		for _, w := range words {
 			if !strings.Contains(page, w) {
