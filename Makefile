@@ -33,7 +33,7 @@ test-user:
 	hack/test user
 
 integration:
-	hack/test both ./integration/...
+	BRAINBOX_TEST_WHOLE=1 hack/test both ./integration/...
 
 race:
 	GOTESTFLAGS='-race -short' hack/test self

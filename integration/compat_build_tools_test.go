@@ -3,6 +3,7 @@ package integration
 import "testing"
 
 func TestCompatGo(t *testing.T) {
+	byOneUser(t)
 	const module = `printf 'module demo\n\ngo 1.21\n' >go.mod; mkdir pure
 printf 'package pure\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n' >pure/pure.go
 cat >pure/pure_test.go <<'END'
@@ -40,6 +41,7 @@ printf 'package main\n\nimport "demo/pure"\n\nfunc main() { println(pure.Add(1, 
 }
 
 func TestCompatCompiler(t *testing.T) {
+	byOneUser(t)
 	const project = `cat >Makefile <<'END'
 CFLAGS = -O1 -g
 prog: main.o libx.a

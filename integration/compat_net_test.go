@@ -91,6 +91,7 @@ END
 // landlock has none to give, so they are refused in a way that they report, and work
 // with the host's.
 func TestCompatLoopback(t *testing.T) {
+	byOneUser(t)
 	const refusal = `(EPERM|EACCES)\n`
 	host := []string{"--net", "host"}
 	sockets := refusal

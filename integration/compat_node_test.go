@@ -103,6 +103,7 @@ func TestCompatNode(t *testing.T) {
 }
 
 func TestCompatNpm(t *testing.T) {
+	byOneUser(t)
 	const manifest = `cat >package.json <<'END'
 {"name": "demo", "version": "1.0.0", "private": true, "scripts": {
  "pretest": "echo pre", "test": "node test.js",

@@ -105,6 +105,7 @@ print(os.pread(fd, 1, 0), os.copy_file_range(os.open("README", os.O_RDONLY), c, 
 )
 
 func TestCompatPython(t *testing.T) {
+	byOneUser(t)
 	var cases []compatCase
 	pythons := []string{"/usr/bin/python3"}
 	// A version manager's python3 is a shell script in the home folder.

@@ -13,6 +13,9 @@ import (
 // isolationVariable names the isolation of a run of these tests, if it is not landlock.
 const isolationVariable = "BRAINBOX_TEST_ISOLATION"
 
+// wholeVariable has every test run in both isolations (make integration).
+const wholeVariable = "BRAINBOX_TEST_WHOLE"
+
 // isolation is what every start of this run asks for. TestMain sets it once.
 var isolation = "landlock"
 
@@ -21,8 +24,11 @@ func inside() bool { return isolation == "namespaces" }
 
 // notInside are the tests that are about one isolation alone.
 func notInside(name string) bool {
-	for _, prefix := range []string{"TestWorker", "TestRouted", "TestBootstrap", "TestLateLandlock", "TestForkWithoutExec", "TestInspector"} {
-		if strings.HasPrefix(name, prefix) { // a worker is in namespaces in any case, a client in none
+	for _, prefix := range []string{
+		"TestWorker", "TestRouted", "TestBootstrap", "TestLateLandlock", "TestForkWithoutExec", "TestInspector",
+		"TestDocuments", "TestConsole", "TestExported",
+	} {
+		if strings.HasPrefix(name, prefix) { // a worker is in namespaces in any case, a client in none; a document says which
 			return true
 		}
 	}
@@ -53,6 +59,16 @@ func TestInside(t *testing.T) {
 				t.Errorf("%v\n%s", err, failures(string(out)))
 			}
 		})
+	}
+}
+
+// byOneUser is for what builds and installs with real tools, in minutes for both isolations and
+// both users: root runs it in landlock, an ordinary user in namespaces. With wholeVariable set
+// each runs it in both.
+func byOneUser(t *testing.T) {
+	t.Helper()
+	if inside() == (os.Geteuid() == 0) && os.Getenv(wholeVariable) == "" {
+		t.Skip("the other user runs it in this isolation") // gating: no matter of the machine
 	}
 }
 

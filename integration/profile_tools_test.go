@@ -9,6 +9,7 @@ import (
 // withProfile runs the cases in a profile.
 func withProfile(t *testing.T, name string, cases []compatCase, programs ...string) {
 	t.Helper()
+	byOneUser(t)
 	for i := range cases {
 		cases[i].flags = append([]string{"--profile", name}, cases[i].flags...)
 		cases[i].needs = append(cases[i].needs, programs...)
