@@ -43,28 +43,66 @@ func testAll(ctx context.Context, opts options, stdout io.Writer) (err error) {
 	if err := u.assert(ctx); err != nil {
 		return fmt.Errorf("the tests would not run as uid %d: %w", u.uid, err)
 	}
+	return u.all(ctx, opts, pkgs, stdout)
+}
+
+// atOnce is how many packages are built and tested at a time, as go test does.
+const atOnce = 2
+
+// all tests the packages. What one prints is not mixed with another's.
+func (u user) all(ctx context.Context, opts options, pkgs []pkg, stdout io.Writer) error {
+	results := make([]chan result, len(pkgs))
+	next := make(chan int, len(pkgs))
+	for i := range pkgs {
+		results[i] = make(chan result, 1)
+		next <- i
+	}
+	close(next)
+	for range atOnce {
+		go func() {
+			for i := range next {
+				results[i] <- u.one(ctx, opts, pkgs[i], filepath.Join(u.base, "bin", strconv.Itoa(i)+".test"))
+			}
+		}()
+	}
 	failed := 0
-	for i, p := range pkgs {
-		if p.tests == 0 {
-			fmt.Fprintf(stdout, "-\t%s\tno test files\n", p.path)
-			continue
-		}
-		binary := filepath.Join(base, "bin", strconv.Itoa(i)+".test")
-		if _, err := goCommand(ctx, "test", "-c", "-o", binary, p.path); err != nil {
-			return err
-		}
-		if err := os.Chmod(binary, 0o755); err != nil {
-			return err
-		}
-		if err := u.test(ctx, opts, p, binary, stdout); err != nil {
-			fmt.Fprintf(stdout, "FAIL\t%s\t%v\n", p.path, err)
+	var broken error
+	for i := range pkgs {
+		r := <-results[i]
+		_, _ = stdout.Write(r.text)
+		broken = errors.Join(broken, r.broken)
+		if r.failed != nil {
+			fmt.Fprintf(stdout, "FAIL\t%s\t%v\n", pkgs[i].path, r.failed)
 			failed++
 		}
 	}
-	if failed > 0 {
+	if broken == nil && failed > 0 {
 		return fmt.Errorf("%d of %d packages failed", failed, len(pkgs))
 	}
-	return nil
+	return broken
+}
+
+// result is what became of a package: what it printed, and why it failed or was not tested.
+type result struct {
+	text           []byte
+	failed, broken error
+}
+
+// one builds and tests a package.
+func (u user) one(ctx context.Context, opts options, p pkg, binary string) (r result) {
+	var out bytes.Buffer
+	defer func() { r.text = out.Bytes() }()
+	if p.tests == 0 {
+		fmt.Fprintf(&out, "-\t%s\tno test files\n", p.path)
+		return r
+	}
+	if _, r.broken = goCommand(ctx, "test", "-c", "-o", binary, p.path); r.broken != nil {
+		return r
+	}
+	if r.broken = os.Chmod(binary, 0o755); r.broken == nil {
+		r.failed = u.test(ctx, opts, p, binary, &out)
+	}
+	return r
 }
 
 // prepare fills the base folder.
