@@ -2,8 +2,12 @@ package integration
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
+
+	"brainbox/internal/needs"
 )
 
 // withProfile runs the cases in a profile.
@@ -116,9 +120,15 @@ END
 }
 
 // cached is a script that makes a module depend on what this module depends on too, and so
-// is in the module cache of whoever built these tests. It is empty where the sources are not.
+// is in the module cache of whoever built these tests. It is empty where the sources are not, and
+// where that cache is not the one of the home folder, which alone the profile grants.
 func cached(t *testing.T) string {
 	t.Helper()
+	cache, err := exec.Command(needs.Program(t, "go"), "env", "GOMODCACHE").Output()
+	must(t, err)
+	if strings.TrimSpace(string(cache)) != os.Getenv("HOME")+"/go/pkg/mod" {
+		return ""
+	}
 	mod, err := os.ReadFile("../go.mod")
 	if err != nil {
 		return ""
