@@ -30,7 +30,7 @@ func (l *look) ask(op launcher.Operation, needs ...need) bool {
 		return true // nobody asked for this
 	}
 	op.Path, op.Dest = strings.Clone(op.Path), strings.Clone(op.Dest)
-	s := &Seen{Operation: op, Judgement: l.e.cfg.Judge.Judge(op), Call: l.call, TID: l.c.TID}
+	s := &Seen{Operation: op, Judgement: l.e.judge(op), Call: l.call, TID: l.c.TID}
 	s.Moot, s.Certainty = l.wouldFail(needs)
 	if s.Judgement.Verdict == launcher.Refused && !s.Moot {
 		if r, better := l.remedyOnHost(&op); better {

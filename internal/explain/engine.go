@@ -65,6 +65,7 @@ type Engine struct {
 	own    credentials
 
 	allows func(launcher.Operation) bool
+	judge  func(launcher.Operation) launcher.Judgement // the same as Config.Judge, each operation once
 	hidden func(launcher.Operation) launcher.Judgement
 
 	valid func(*notify.Call) bool
@@ -93,14 +94,15 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, root: -1, bound: map[string]bool{}, budget: newBudget(patience, allPatience),
-		valid: (*notify.Call).Valid, hidden: cfg.Judge.Judge,
+		valid: (*notify.Call).Valid, judge: (&memo{ask: cfg.Judge.Judge}).judge,
 	}
 	e.allows = func(op launcher.Operation) bool { return cfg.Judge.Judge(op).Verdict == launcher.Allowed }
 	if q, ok := cfg.Judge.(quickJudge); ok {
 		e.allows = q.Allows
 	}
+	e.hidden = e.judge
 	if h, ok := cfg.Judge.(hiddenJudge); ok {
-		e.hidden = h.Hidden
+		e.hidden = (&memo{ask: h.Hidden}).judge
 	}
 	e.pool.New = func() any { return newLook(e) }
 	e.own, _ = readCredentials(unix.Gettid())
@@ -171,7 +173,7 @@ func (e *Engine) Refuse(c *notify.Call, errno syscall.Errno) {
 		call = launcher.SocketCall(name, c.Args)
 	}
 	op := launcher.Operation{Op: launcher.OpSyscall, Call: call}
-	j := e.cfg.Judge.Judge(op)
+	j := e.judge(op)
 	if j.Verdict == launcher.Undecided {
 		j.Reason = "the filter refuses it with these arguments"
 	}

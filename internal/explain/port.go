@@ -21,11 +21,11 @@ func (l *look) port(what launcher.Op, a *address) {
 	}
 	asked := op
 	asked.Path = a.host.String()
-	judged := l.e.cfg.Judge.Judge(asked)
+	judged := l.e.judge(asked)
 	s := &Seen{Operation: op, Judgement: judged, Certainty: Proven, Call: l.call, TID: l.c.TID}
 	if judged.Verdict == launcher.Allowed && !listensTCP(itoa(l.c.TID), a.port) && listensTCP("self", a.port) {
 		// What listens on the host's loopback is what was meant, as far as anyone can know.
-		s.Judgement = l.e.cfg.Judge.Judge(op)
+		s.Judgement = l.e.judge(op)
 		s.Judgement.Errno, s.Certainty = unix.ECONNREFUSED, Likely
 	}
 	if (s.Judgement.Verdict != launcher.Allowed || l.e.cfg.Uses) && l.waits() {
