@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,8 @@ type pkg struct {
 	tests int    // number of test files
 }
 
-// list asks the go command for the packages and the module's folder.
+// list asks the go command for the packages, those with the most test files first, and the
+// module's folder.
 func list(ctx context.Context, patterns []string) (module string, pkgs []pkg, err error) {
 	const format = "{{.Module.Dir}}\t{{.Dir}}\t{{.ImportPath}}\t{{len .TestGoFiles}}\t{{len .XTestGoFiles}}"
 	out, err := goCommand(ctx, append([]string{"list", "-f", format}, patterns...)...)
@@ -45,6 +47,8 @@ func list(ctx context.Context, patterns []string) (module string, pkgs []pkg, er
 	if len(pkgs) == 0 {
 		return "", nil, errors.New("no packages")
 	}
+	// A package whose tests take minutes and that starts last keeps everybody waiting.
+	slices.SortStableFunc(pkgs, func(a, b pkg) int { return b.tests - a.tests })
 	return module, pkgs, nil
 }
 

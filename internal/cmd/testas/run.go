@@ -46,8 +46,8 @@ func testAll(ctx context.Context, opts options, stdout io.Writer) (err error) {
 	return u.all(ctx, opts, pkgs, stdout)
 }
 
-// atOnce is how many packages are built and tested at a time, as go test does.
-const atOnce = 2
+// atOnce is how many packages are built and tested at a time. Tests wait half of their time.
+const atOnce = 3
 
 // all tests the packages. What one prints is not mixed with another's.
 func (u user) all(ctx context.Context, opts options, pkgs []pkg, stdout io.Writer) error {

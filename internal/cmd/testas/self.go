@@ -13,7 +13,15 @@ import (
 
 // testSelf runs the tests as the caller, by go test, and those that failed again.
 func testSelf(ctx context.Context, opts options, stdout io.Writer) error {
-	out, err := goTest(ctx, opts, stdout, append([]string{"-count=1"}, opts.packages...)...)
+	_, pkgs, err := list(ctx, opts.packages)
+	if err != nil {
+		return err
+	}
+	args := []string{"-count=1", fmt.Sprintf("-p=%d", atOnce)}
+	for _, p := range pkgs {
+		args = append(args, p.path)
+	}
+	out, err := goTest(ctx, opts, stdout, args...)
 	if err == nil {
 		return nil
 	}
