@@ -48,6 +48,7 @@ func TestInside(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each is a process of its own
 			args := []string{"-test.run=^" + name + "$", "-test.count=1", "-test.v"}
 			if testing.Short() {
 				args = append(args, "-test.short")
