@@ -35,9 +35,9 @@ func (a Action) Errno() (e uint16, ok bool) {
 // Kind is the action without its errno or message.
 func (a Action) Kind() Action { return a & actionMask }
 
-// runs reports whether the system call may still happen after a: the kernel
+// Runs reports whether the system call may still happen after a: the kernel
 // runs it itself, or leaves that to another process.
-func (a Action) runs() bool {
+func (a Action) Runs() bool {
 	switch a & actionMask {
 	case Allow, Log, Trace, Notify:
 		return true

@@ -45,7 +45,7 @@ func check(p Program, goarch string) error {
 
 // runs returns the first action that lets the call happen.
 func runs(actions []Action) (a Action, ok bool) {
-	i := slices.IndexFunc(actions, Action.runs)
+	i := slices.IndexFunc(actions, Action.Runs)
 	if i < 0 {
 		return 0, false
 	}
