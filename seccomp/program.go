@@ -78,11 +78,11 @@ const memWords = 16
 // strict: a length that is not a multiple of eight bytes, and a program that the
 // kernel would refuse, are errors wrapping [ErrInvalid].
 func Decode(b []byte) (Program, error) {
-	if len(b)%insnSize != 0 {
-		return nil, fmt.Errorf("seccomp: %w: %d bytes are not whole instructions", ErrInvalid, len(b))
-	}
 	if len(b) > MaxInsns*insnSize {
 		return nil, fmt.Errorf("seccomp: %w: more than %d instructions", ErrInvalid, MaxInsns)
+	}
+	if len(b)%insnSize != 0 {
+		return nil, fmt.Errorf("seccomp: %w: %d bytes are not whole instructions", ErrInvalid, len(b))
 	}
 	p := make(Program, len(b)/insnSize)
 	for i := range p {
