@@ -124,9 +124,10 @@ func runtimeAction(a specs.LinuxSeccompAction, errno *uint) (libseccomp.ScmpActi
 		return libseccomp.ActTrace.SetReturnCode(value), nil
 	case specs.ActNotify:
 		return libseccomp.ActNotify, nil
+	default:
+		plain, err := action("action", a, "errnoRet", nil)
+		return native(plain), err
 	}
-	plain, err := action("action", a, "errnoRet", nil)
-	return native(plain), err
 }
 
 // Resolves reports whether libseccomp knows a name, on any architecture.
