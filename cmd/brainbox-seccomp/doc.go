@@ -8,7 +8,9 @@
 // It reads the profile on standard input and writes one JSON object on standard
 // output: {"protocol":1,"version":…,"arch":"amd64","bpf":base64,"dropped":[…],
 // "libseccomp":"2.5.4"}. The exit status is 0 or 125; what is wrong with the
-// profile is said on standard error, with the field.
+// profile is said on standard error, with the field. With --lint it judges the
+// profile (package brainbox/seccomp/lint) instead, and has findings in place of
+// a program.
 //
 // # Limits
 //

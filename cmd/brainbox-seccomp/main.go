@@ -19,7 +19,7 @@ const protocol = 1
 
 const statusFailed = 125
 
-const usage = `usage: brainbox-seccomp [--protocol=1] <profile.json
+const usage = `usage: brainbox-seccomp [--protocol=1] [--lint] <profile.json
 
 Compiles an OCI seccomp profile (the "seccomp" object of a runtime
 configuration) for this machine and writes, as one JSON object:
@@ -31,7 +31,11 @@ configuration) for this machine and writes, as one JSON object:
   dropped     names in the profile that this machine does not have
   libseccomp  version of the library
 
+With --lint it judges the profile instead; the object then has, in place of bpf
+and dropped, what brainbox policy validate prints.
+
   --protocol=N  fail unless N is 1
+  --lint        judge, do not compile
   --version     print the versions
   --help        print this text
 
@@ -55,8 +59,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // output returns everything that standard output gets, or nothing.
 func output(args []string, stdin io.Reader) ([]byte, error) {
+	judge := false
 	for _, arg := range args {
 		switch arg {
+		case "--lint":
+			judge = true
 		case "--help", "-h":
 			return []byte(usage), nil
 		case "--version":
@@ -66,6 +73,9 @@ func output(args []string, stdin io.Reader) ([]byte, error) {
 		default:
 			return nil, fmt.Errorf("%q: brainbox-seccomp %s takes only --protocol=%d", arg, version.String(), protocol)
 		}
+	}
+	if judge {
+		return lintOutput(stdin)
 	}
 	profile, err := read(stdin)
 	if err != nil {

@@ -120,6 +120,30 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunLints has a profile that can not even be read judged, not refused.
+func TestRunLints(t *testing.T) {
+	for text, want := range map[string]string{
+		small: `"rule":"start"`, "": `"rule":"json"`, "[]": `"rule":"json"`, small + small: `"rule":"json"`,
+		small + strings.Repeat(" ", maxProfile): "longer than the limit", `{"x\u001b":1}`: `unknown key`,
+	} {
+		var stdout, stderr bytes.Buffer
+		if got := run([]string{"--protocol=1", "--lint"}, strings.NewReader(text), &stdout, &stderr); got != 0 || stderr.Len() != 0 {
+			t.Fatalf("status = %d, stderr = %q", got, &stderr)
+		}
+		var got lintReport
+		if err := json.Unmarshal(stdout.Bytes(), &got); err != nil || got.Protocol != protocol || got.Version != version.String() {
+			t.Errorf("%.80s: %+v, %v", text, got, err)
+		}
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("%.80s: %.300s, want %s", text, &stdout, want)
+		}
+	}
+	var stdout bytes.Buffer // without --lint the same is compiled
+	if got := run([]string{"--protocol=1"}, strings.NewReader(small), &stdout, io.Discard); got != 0 || !strings.Contains(stdout.String(), `"bpf"`) {
+		t.Errorf("status = %d, %q", got, &stdout)
+	}
+}
+
 func TestRunPrintsVersionAndHelp(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--version": "brainbox-seccomp " + version.String() + " (protocol 1, libseccomp ", "--help": "usage: ",
