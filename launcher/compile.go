@@ -27,6 +27,19 @@ const maxProfile = 1 << 20
 // itself, with no file, no network and ten seconds; and what it answers is checked by
 // package seccomp's own emulator before it is trusted.
 func CompileProfile(path string) (*Compiled, error) {
+	out, err := askCompiler(path)
+	if err != nil {
+		return nil, err
+	}
+	got, err := readCompiled(out)
+	if err != nil {
+		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "brainbox-seccomp: " + err.Error()}
+	}
+	return got, nil
+}
+
+// askCompiler runs brainbox-seccomp on the profile at path and returns its answer.
+func askCompiler(path string, flags ...string) ([]byte, error) {
 	in, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO would never open
 	if err != nil {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "seccomp profile: " + err.Error(), Hint: "default, debug, none, or an OCI profile"}
@@ -35,18 +48,14 @@ func CompileProfile(path string) (*Compiled, error) {
 	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxProfile {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: quotePath(path) + " is not a regular file of at most 1 MiB"}
 	}
-	out, errText, status, err := runHelper("brainbox-seccomp", in, "--protocol=1")
+	out, errText, status, err := runHelper("brainbox-seccomp", in, append([]string{"--protocol=1"}, flags...)...)
 	if err != nil {
 		return nil, err
 	}
 	if status != 0 {
 		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: quotePath(path) + ": " + firstOf(helperLine(errText), fmt.Sprintf("brainbox-seccomp ended with status %d", status))}
 	}
-	got, err := readCompiled(out)
-	if err != nil {
-		return nil, &Refusal{Status: StatusRefused, Clause: "seccomp", Message: "brainbox-seccomp: " + err.Error()}
-	}
-	return got, nil
+	return out, nil
 }
 
 // helperLine is the message of a helper's first line.

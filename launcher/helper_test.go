@@ -135,6 +135,51 @@ func TestReadCompiledRefuses(t *testing.T) {
 	}
 }
 
+// linted makes what brainbox-seccomp --lint would print.
+func linted(protocol int, vers, findings, wider string) []byte {
+	return fmt.Appendf(nil, `{"protocol":%d,"version":%q,"arch":"amd64","libseccomp":"2.5.4","form":"oci","judged":"brainbox",`+
+		`"findings":[%s],"wider":[%s],"narrower":[],"partial":["socket"]}`, protocol, vers, findings, wider)
+}
+
+const (
+	lintedFinding = `{"rule":"clone3","severity":"error","place":"syscalls[0].names[1]","message":"m","why":"w","hint":"h"}`
+	lintedChange  = `{"call":"ioctl","some":true,"example":"0x0, 0x5412"}`
+)
+
+func TestReadLintRefuses(t *testing.T) {
+	v := version.String()
+	for name, text := range map[string][]byte{
+		"nothing":            nil,
+		"two answers":        append(linted(1, v, "", ""), linted(1, v, "", "")...),
+		"another protocol":   linted(2, v, "", ""),
+		"another version":    linted(1, v+"x", "", ""),
+		"no severity":        linted(1, v, strings.Replace(lintedFinding, `"error"`, `"fatal"`, 1), ""),
+		"a finding cut off":  linted(1, v, `{"rule":"clone3"}`, ""),
+		"a change cut off":   linted(1, v, "", `{"call":"ioctl"}`),
+		"the other's answer": compiled(1, v, encode(ownFilter())),
+	} {
+		if got, err := readLint(text); err == nil {
+			t.Errorf("%s: accepted, %+v", name, got)
+		}
+	}
+	got, err := readLint(linted(1, v, lintedFinding+","+lintedFinding, lintedChange)) // positive control
+	if err != nil || got.Count("error") != 2 || got.Count("note") != 0 || got.Findings[0].Remedy != "h" ||
+		len(got.Wider) != 1 || !got.Wider[0].Some || len(got.Partial) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func FuzzReadLint(f *testing.F) {
+	f.Add(linted(1, version.String(), lintedFinding, lintedChange))
+	f.Add([]byte(`{"protocol":1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := readLint(text)
+		if err == nil && got.Count("error")+got.Count("warning")+got.Count("note") != len(got.Findings) {
+			t.Errorf("a finding of no severity came through from %q", text)
+		}
+	})
+}
+
 func FuzzReadCompiled(f *testing.F) {
 	f.Add(compiled(1, version.String(), encode(ownFilter())))
 	f.Add([]byte(`{"protocol":1}`))
