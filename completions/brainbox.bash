@@ -15,6 +15,7 @@ _brainbox_flags_why="$_brainbox_flags_policy --json --verify"
 _brainbox_flags_probe='--json --help'
 _brainbox_flags_events='--session --socket --json --since --follow -f --audit --verify --head --help'
 _brainbox_flags_approve='--session --socket --json --list --deny --grants --revoke --hold --help'
+_brainbox_flags_validate='--diff --json --help'
 _brainbox_flags_show="$_brainbox_flags_policy"
 _brainbox_flags_export="$_brainbox_flags_policy --to --rootfs --terminal --allow-gap"
 _brainbox_flags_call='--output --help'

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"brainbox/launcher"
-	"brainbox/policy"
 )
 
 // policyCommands are the verbs below `brainbox policy`.
@@ -18,7 +16,7 @@ func policyCommands(verb string, status *int) []*cli.Command {
 	}
 	list := []*cli.Command{
 		{Name: "show", Usage: "print the merged policy, with where each value came from", Flags: flags, Action: showAction},
-		{Name: "validate", Usage: "check policy files; print every error", ArgsUsage: "FILE…", Action: validateAction(status)},
+		{Name: "validate", Usage: "check policies and seccomp profiles; print every error", ArgsUsage: "FILE…", Flags: validateFlags(verb), Action: validateAction(status), Description: validateHelp},
 		{Name: "compile", Usage: "compile an OCI seccomp profile and print the filter", ArgsUsage: "FILE", Action: compileAction},
 	}
 	list = append(list, exportCommand(flags))
@@ -27,6 +25,21 @@ func policyCommands(verb string, status *int) []*cli.Command {
 		c.HideHelpCommand = true
 	}
 	return list
+}
+
+const validateHelp = "A FILE that begins with a brace is an OCI seccomp profile, every other a policy, whose profile is " +
+	"judged too. Findings are errors, warnings and notes; the status is 125 with an error, else 0. brainbox(1) lists the rules."
+
+// validateFlags are those of policy validate; as policyCommands, they are made only for a
+// command line that may use them.
+func validateFlags(verb string) []cli.Flag {
+	if verb != "policy" && isVerb(verb) {
+		return nil
+	}
+	return []cli.Flag{
+		newBoolFlag("diff", "list every call that a profile and the default filter answer differently"),
+		newBoolFlag("json", "print the findings as JSON, one object a file"),
+	}
 }
 
 func showAction(c *cli.Context) error {
@@ -40,56 +53,6 @@ func showAction(c *cli.Context) error {
 	}
 	printf(c.App.Writer, "%s", p.Format())
 	return nil
-}
-
-// validateAction reads each file as an operator's policy and prints every error, not
-// only the first.
-func validateAction(status *int) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		if c.NArg() == 0 {
-			return refuse("no policy file", "brainbox policy validate FILE…")
-		}
-		place, err := launcher.Look(os.Environ())
-		if err != nil {
-			return err
-		}
-		for _, name := range c.Args().Slice() {
-			warnings, err := validate(name, place)
-			for _, one := range warnings {
-				printf(c.App.ErrWriter, "brainbox: %s\n", oneLine("warning: "+one.Error()))
-			}
-			if err == nil {
-				printf(c.App.Writer, "%s: valid\n", oneLine(name))
-				continue
-			}
-			*status = launcher.StatusRefused
-			var all policy.Errors
-			if !errors.As(err, &all) {
-				report(c.App.ErrWriter, err)
-				continue
-			}
-			for _, one := range all {
-				report(c.App.ErrWriter, one)
-			}
-		}
-		return nil
-	}
-}
-
-func validate(name string, place *launcher.Place) (warnings policy.Errors, err error) {
-	text, err := readPolicy(name)
-	if err != nil {
-		return nil, err
-	}
-	layer, err := policy.Parse(policy.KindFile, name, text)
-	if err != nil {
-		return nil, err
-	}
-	p, err := policy.Resolve(policy.Input{Vars: place.Vars(), Read: readPolicy, Inside: launcher.Inside}, layer)
-	if err != nil {
-		return nil, err
-	}
-	return validateGate(p, place)
 }
 
 func compileAction(c *cli.Context) error {
