@@ -72,7 +72,7 @@ func runAll(m *testing.M) (int, error) {
 }
 
 func haveAll(dir string) error {
-	for _, p := range programs {
+	for _, p := range append([]string{seccompCompiler}, programs...) {
 		if err := unix.Access(filepath.Join(dir, filepath.Base(p)), unix.X_OK); err != nil {
 			return fmt.Errorf("%s=%q: %s: %w", binVariable, dir, filepath.Base(p), err)
 		}
@@ -85,21 +85,25 @@ func haveAll(dir string) error {
 	return nil
 }
 
-// build makes the programs as they are shipped: static, without cgo.
+// seccompCompiler is the one program with cgo.
+const seccompCompiler = "./cmd/brainbox-seccomp"
+
+// build makes the programs as they are shipped: static, and but for one without cgo.
 func build(dir string) error {
 	if err := os.Mkdir(filepath.Join(dir, "mutated"), 0o755); err != nil {
 		return err
 	}
 	return errors.Join(
-		buildAs("urfave_cli_no_docs", dir, programs),
-		buildAs("urfave_cli_no_docs brainbox_mutation", filepath.Join(dir, "mutated"), mutated))
+		buildAs("0", "urfave_cli_no_docs", "", dir, programs),
+		buildAs("0", "urfave_cli_no_docs brainbox_mutation", "", filepath.Join(dir, "mutated"), mutated),
+		buildAs("1", "netgo osusergo", "-linkmode external -extldflags -static", dir, []string{seccompCompiler}))
 }
 
-func buildAs(tags, dir string, programs []string) error {
-	args := append([]string{"build", "-trimpath", "-tags", tags, "-o", dir + "/"}, programs...)
+func buildAs(cgo, tags, ldflags, dir string, programs []string) error {
+	args := append([]string{"build", "-trimpath", "-tags", tags, "-ldflags", ldflags, "-o", dir + "/"}, programs...)
 	cmd := exec.Command("go", args...)
 	cmd.Dir = ".."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %v: %w\n%s", args, err, out)
 	}
