@@ -1,0 +1,150 @@
+package setuid
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Drop is irreversible. It takes the target's ids and groups on all threads, and gives up
+// every capability in all five sets on the calling one, to which it locks the goroutine; the
+// others have none either, but keep a bounding set, and end at execve(2). Every call is
+// checked, and what must hold afterwards is read back (contract brainkit §1.6, H5, P12).
+func Drop(to Target) error {
+	if to.UID == 0 || to.GID == 0 {
+		return errors.New("internal error: root is nobody to drop to")
+	}
+	runtime.LockOSThread()
+	if err := lower(to); err != nil {
+		return err
+	}
+	return Dropped(to)
+}
+
+func lower(to Target) error {
+	groups := make([]int, 0, len(to.Groups))
+	for _, g := range to.Groups {
+		groups = append(groups, int(g))
+	}
+	uid, gid := int(to.UID), int(to.GID)
+	for _, step := range [...]struct {
+		name string
+		do   func() error
+	}{
+		{"prctl", emptyBounding},
+		{"prctl", func() error { return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) }},
+		{"setgroups", func() error { return syscall.Setgroups(groups) }},
+		{"setresgid", func() error { return syscall.Setresgid(gid, gid, gid) }},
+		{"setresuid", func() error { return syscall.Setresuid(uid, uid, uid) }},
+		{"capset", NoCapabilities},
+		// commit_creds() did this where fs.suid_dumpable is 0: the identity's other processes
+		// must not trace this one either.
+		{"prctl", func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }},
+	} {
+		if err := os.NewSyscallError(step.name, step.do()); err != nil {
+			return &Refusal{Message: "drop to the identity: " + err.Error(), Err: err}
+		}
+	}
+	return nil
+}
+
+func emptyBounding() error {
+	for c := uintptr(0); c <= lastCap; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastCap bounds the numbers of capabilities; above its own last the kernel answers EINVAL.
+const lastCap = 63
+
+// NoCapabilities empties the inheritable, permitted and effective sets: with
+// SECBIT_NO_SETUID_FIXUP, which is inherited, setresuid leaves them (capabilities(7)). It acts
+// on all threads, and on the calling one alone in a program with cgo, as test programs are.
+func NoCapabilities() error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&head, &none[0]); err != nil {
+		return err
+	}
+	return allThreadsCapset(&head, &none[0])
+}
+
+// Dropped reads back what [Drop] was to bring about, and that there is no way back.
+func Dropped(to Target) error {
+	failed := func(what string) error {
+		return errors.New("internal error: " + what + " after the drop")
+	}
+	uid, gid := int(to.UID), int(to.GID)
+	if r, e, s := unix.Getresuid(); r != uid || e != uid || s != uid {
+		return failed("a user id is left")
+	}
+	if r, e, s := unix.Getresgid(); r != gid || e != gid || s != gid {
+		return failed("a group id is left")
+	}
+	// setfsuid(2) answers the one before, and -1 is none.
+	if r, _ := unix.SetfsuidRetUid(-1); r != uid {
+		return failed("the user id for files is left")
+	}
+	if r, _ := unix.SetfsgidRetGid(-1); r != gid {
+		return failed("the group id for files is left")
+	}
+	if have, err := unix.Getgroups(); err != nil || !sameGroups(have, to.Groups) {
+		return failed("groups are left")
+	}
+	for c := uintptr(0); c <= lastCap; c++ {
+		if in, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0); err == nil && in != 0 {
+			return failed("the bounding set is left")
+		}
+		if in, err := unix.PrctlRetInt(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_IS_SET, c, 0, 0); err == nil && in != 0 {
+			return failed("an ambient capability is left")
+		}
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var have [2]unix.CapUserData
+	if err := unix.Capget(&head, &have[0]); err != nil || have != [2]unix.CapUserData{} {
+		return failed("capabilities are left")
+	}
+	if n, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || n == 1 {
+		return failed("the process can be traced")
+	}
+	return noWayBack(failed)
+}
+
+// noWayBack tries what must fail, on the calling thread alone.
+func noWayBack(failed func(string) error) error {
+	const same = ^uintptr(0)
+	for _, try := range [...]struct{ nr, a, b, c uintptr }{
+		{unix.SYS_SETRESUID, 0, same, same},
+		{unix.SYS_SETRESUID, same, 0, same},
+		{unix.SYS_SETRESGID, 0, same, same},
+		{unix.SYS_SETRESGID, same, 0, same},
+		{unix.SYS_SETGROUPS, 0, 0, 0},
+	} {
+		if _, _, errno := syscall.RawSyscall(try.nr, try.a, try.b, try.c); errno != unix.EPERM {
+			return failed("there is a way back")
+		}
+	}
+	return nil
+}
+
+// sameGroups compares as sets: the kernel sorts them.
+func sameGroups(have []int, want []uint32) bool {
+	for _, g := range have {
+		if !slices.Contains(want, uint32(g)) {
+			return false
+		}
+	}
+	for _, g := range want {
+		if !slices.Contains(have, int(g)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,12 @@
+// Package installed makes, for a test, a machine on which an administrator has installed a
+// command set-uid root: a mount namespace with its own /etc and /run, users and groups, a
+// policy, and the command as it is shipped.
+//
+//	in := installed.New(t, "brainbox/cmd/brainbox-kill", installed.Policy)
+//	status, out, errs := in.Run(installed.Call{UID: installed.Host, Groups: []uint32{installed.Callers}, Argv: …})
+//
+// # Limits
+//
+// It needs root, and skips without. Processes and everything but /etc and /run are the
+// machine's own.
+package installed

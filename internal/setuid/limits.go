@@ -1,0 +1,70 @@
+package setuid
+
+import (
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/nofile"
+)
+
+// Limit is one resource limit of the caller's (setrlimit(2)).
+type Limit struct {
+	Resource int
+	Cur, Max uint64
+}
+
+// ours are the limits that could keep the program from doing its work, or from saying why
+// not. wanted is the soft limit that is enough.
+var ours = [...]struct {
+	resource int
+	wanted   uint64
+}{
+	{unix.RLIMIT_NOFILE, 1024},
+	{unix.RLIMIT_FSIZE, unix.RLIM_INFINITY},
+	{unix.RLIMIT_AS, unix.RLIM_INFINITY},
+	{unix.RLIMIT_DATA, unix.RLIM_INFINITY},
+	{unix.RLIMIT_NPROC, unix.RLIM_INFINITY},
+	{unix.RLIMIT_CPU, unix.RLIM_INFINITY},
+	{unix.RLIMIT_SIGPENDING, unix.RLIM_INFINITY},
+	{unix.RLIMIT_STACK, 8 << 20},
+}
+
+// Begin makes the process fit for being root's, whatever the caller started it with, and
+// returns his limits, which the program gets back: in their order, before its own. It acts on
+// the process. Nothing here can fail dangerously: what could not be raised makes a later step
+// fail, and that is a refusal.
+//
+// The umask becomes 022, the interval timers, which execve(2) keeps, are stopped, no core is
+// written and nobody may trace the process.
+func Begin() []Limit {
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	unix.Umask(0o022)
+	for _, which := range [...]unix.ItimerWhich{unix.ITIMER_REAL, unix.ITIMER_VIRTUAL, unix.ITIMER_PROF} {
+		_, _ = unix.Setitimer(which, unix.Itimerval{})
+	}
+	var list []Limit
+	keep := func(resource int, now unix.Rlimit) {
+		list = append(list, Limit{Resource: resource, Cur: now.Cur, Max: now.Max})
+	}
+	var now unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_CORE, &now) == nil {
+		keep(unix.RLIMIT_CORE, now)
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 0, Max: now.Max})
+	}
+	for _, r := range ours {
+		if unix.Getrlimit(r.resource, &now) != nil {
+			continue
+		}
+		was := now
+		if r.resource == unix.RLIMIT_NOFILE {
+			if soft, hard, ok := nofile.Original(); ok { // package syscall has changed it
+				was = unix.Rlimit{Cur: soft, Max: hard}
+			}
+		}
+		keep(r.resource, was)
+		next := unix.Rlimit{Cur: max(now.Cur, r.wanted), Max: max(now.Max, r.wanted)}
+		if unix.Setrlimit(r.resource, &next) != nil { // no CAP_SYS_RESOURCE: a container
+			_ = unix.Setrlimit(r.resource, &unix.Rlimit{Cur: now.Max, Max: now.Max})
+		}
+	}
+	return list
+}
