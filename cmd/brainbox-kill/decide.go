@@ -2,11 +2,8 @@ package main
 
 import (
 	"errors"
-	"io/fs"
-	"slices"
-	"strconv"
 
-	"brainbox/internal/userdb"
+	"brainbox/internal/setuid"
 )
 
 // helperConfig is what the killer needs of /etc/brainbox/exec.toml. The zero
@@ -21,10 +18,7 @@ type helperConfig struct {
 type identity struct{ user, group string }
 
 // accounts looks names up.
-type accounts interface {
-	User(name string) (uid, gid uint32, err error)
-	GID(name string) (uint32, error)
-}
+type accounts = setuid.Accounts
 
 // target is the identity to drop to. The zero target keeps the caller's ids and
 // gives up every capability.
@@ -33,81 +27,36 @@ type target struct {
 	uid, gid uint32
 }
 
-// privilege is how the program was started.
-type privilege struct {
-	ruid, euid, rgid, egid uint32
-	secure                 bool // AT_SECURE: the kernel raised something at execve (getauxval(3))
-}
-
-// check refuses a start with more than the caller has. The environment and the
-// limits of such a start are the caller's, and this version does not shut them
-// out before the Go runtime reads them.
-func (p privilege) check() error {
-	if p.ruid != p.euid || p.rgid != p.egid || p.secure {
-		return errors.New("set-uid, set-gid and file capabilities are not supported in this version; " +
-			"install the file without them and call it as root")
-	}
-	return nil
-}
-
 // decide says who the killer becomes, or why it does nothing (contract brainkit
 // §1.6). lookup is asked only when there are names to look up.
-func decide(caller uint32, cfg helperConfig, lookup func() (accounts, error)) (target, error) {
+func decide(caller uint32, raised bool, cfg helperConfig, lookup func() (accounts, error)) (target, error) {
 	if cfg.identity == nil {
+		if raised {
+			return target{}, errors.New("a set-uid start needs an identity, and " + execPolicy + " has none")
+		}
 		return target{}, nil
 	}
 	db, err := lookup()
 	if err != nil {
 		return target{}, err
 	}
-	to, err := resolve(*cfg.identity, db)
+	to, err := setuid.Decide(caller, setuid.Config{
+		User: cfg.identity.user, Group: cfg.identity.group, Callers: cfg.callers,
+	}, db)
 	if err != nil {
-		return target{}, err
+		return target{}, withHint(err)
 	}
-	callers := []uint32{0}
-	for _, name := range cfg.callers {
-		uid, _, err := db.User(name)
-		if err != nil {
-			return target{}, about("caller", err)
-		}
-		if uid == to.uid {
-			return target{}, errors.New("caller " + strconv.Quote(name) + " is the identity itself")
-		}
-		callers = append(callers, uid)
-	}
-	if !slices.Contains(callers, caller) {
-		return target{}, &callerError{caller}
-	}
-	return to, nil
+	return target{change: true, uid: to.UID, gid: to.GID}, nil
 }
 
-func resolve(id identity, db accounts) (target, error) {
-	uid, gid, err := db.User(id.user)
-	if err != nil {
-		return target{}, about("identity user", err)
+// withHint puts what can be done behind a refusal: the killer says one line.
+func withHint(err error) error {
+	var r *setuid.Refusal
+	if !errors.As(err, &r) || r.Hint == "" {
+		return err
 	}
-	if id.group != "" {
-		if gid, err = db.GID(id.group); err != nil {
-			return target{}, about("identity group", err)
-		}
-	}
-	switch {
-	case uid == 0:
-		return target{}, errors.New("identity user " + strconv.Quote(id.user) + " is root")
-	case gid == userdb.NoID:
-		return target{}, errors.New("identity user " + strconv.Quote(id.user) + " has no group; name one")
-	}
-	return target{change: true, uid: uid, gid: gid}, nil
+	return &aboutError{what: r.Message, err: errors.New(r.Hint)}
 }
-
-// callerError refuses who called. It answers to fs.ErrPermission.
-type callerError struct{ uid uint32 }
-
-func (e *callerError) Error() string {
-	return "uid " + strconv.FormatUint(uint64(e.uid), 10) + " is not among the callers of " + execPolicy
-}
-
-func (e *callerError) Unwrap() error { return fs.ErrPermission }
 
 // aboutError says what a failure is about.
 type aboutError struct {

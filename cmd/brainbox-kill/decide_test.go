@@ -65,17 +65,17 @@ func TestDecideRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := decide(tt.caller, tt.cfg, testAccounts)
+			got, err := decide(tt.caller, false, tt.cfg, testAccounts)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || got != (target{}) {
 				t.Errorf("decide = %+v, %v, want %q", got, err, tt.want)
 			}
 		})
 	}
-	if _, err := decide(thirdUID, testConfig(), testAccounts); !errors.Is(err, fs.ErrPermission) {
+	if _, err := decide(thirdUID, false, testConfig(), testAccounts); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%v does not answer to fs.ErrPermission", err)
 	}
 	unreadable := func() (accounts, error) { return nil, fs.ErrPermission }
-	if _, err := decide(0, testConfig(), unreadable); !errors.Is(err, fs.ErrPermission) {
+	if _, err := decide(0, false, testConfig(), unreadable); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("unreadable accounts = %v, want their error", err)
 	}
 }
@@ -100,30 +100,10 @@ func TestDecideAllows(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := decide(tt.caller, tt.cfg, testAccounts)
+			got, err := decide(tt.caller, false, tt.cfg, testAccounts)
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(target{})); err != nil || diff != "" {
 				t.Errorf("decide = %v (-want +got):\n%s", err, diff)
 			}
 		})
-	}
-}
-
-func TestPrivilegeCheck(t *testing.T) {
-	raised := []privilege{
-		{ruid: hostUID, euid: 0, secure: true},
-		{ruid: hostUID, euid: 0},
-		{ruid: 0, euid: hostUID},
-		{ruid: hostUID, euid: hostUID, rgid: 1, egid: 2},
-		{ruid: hostUID, euid: hostUID, secure: true}, // file capabilities
-	}
-	for _, p := range raised {
-		if err := p.check(); err == nil || !strings.Contains(err.Error(), "set-uid") {
-			t.Errorf("%+v.check() = %v, want a refusal", p, err)
-		}
-	}
-	for _, p := range []privilege{{}, {ruid: 5, euid: 5, rgid: 6, egid: 6}} {
-		if err := p.check(); err != nil {
-			t.Errorf("%+v.check() = %v, want none", p, err)
-		}
 	}
 }

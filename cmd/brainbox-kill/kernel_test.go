@@ -6,10 +6,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"brainbox/internal/setuid/installed"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -37,7 +38,7 @@ func TestKillRefusesByTheKernelOrTheCaller(t *testing.T) {
 	}{
 		{
 			name: "bk/P1 host without the right to drop", caller: hostUID, victim: agentUID, policy: agentPolicy,
-			want: "setgroups: operation not permitted",
+			want: "drop to the identity: ",
 		},
 		{
 			name: "bk/P8 agent", caller: agentUID, victim: agentUID, policy: agentPolicy,
@@ -164,51 +165,51 @@ func TestKillHitsOnlyTheAgentInAMixedGroup(t *testing.T) {
 	}
 }
 
+// TestKillRefusesARaisedStart: only root's set-uid bit is known.
 func TestKillRefusesARaisedStart(t *testing.T) {
-	needRoot(t)
-	plain := buildKill(t)
-	var fs unix.Statfs_t
-	if err := unix.Statfs(plain, &fs); err != nil {
-		t.Fatal(err)
+	in := install(t)
+	for _, tt := range []struct {
+		name, want string
+		change     func(path string) error
+	}{
+		{"set-gid", "set-gid", func(path string) error { return os.Chmod(path, 0o755|os.ModeSetgid) }},
+		{"set-uid and set-gid", "set-gid", func(path string) error { return os.Chmod(path, 0o755|os.ModeSetgid|os.ModeSetuid) }},
+		{"set-uid of another", "another owner than root", func(path string) error {
+			return errors.Join(os.Chown(path, thirdUID, thirdUID), os.Chmod(path, 0o755|os.ModeSetuid))
+		}},
+		{"set-uid of the caller's own", "gave no privilege", func(path string) error {
+			return errors.Join(os.Chown(path, hostUID, hostUID), os.Chmod(path, 0o755|os.ModeSetuid))
+		}},
+		{"file capabilities", "file capabilities", func(path string) error {
+			return errors.Join(os.Chmod(path, 0o755), fileCapability(path))
+		}},
+		{"set-uid and file capabilities", "file capabilities", func(path string) error {
+			return errors.Join(os.Chmod(path, 0o755|os.ModeSetuid), fileCapability(path))
+		}},
+	} {
+		path := in.Copy("raised")
+		if in.Do(func() error { return tt.change(path) }); t.Failed() {
+			return
+		}
+		v := newVictim(t, agentUID, 0)
+		status, out, errs := in.Run(installed.Call{UID: hostUID, Argv: []string{path, v.pgid(), "KILL"}})
+		if status != 126 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, tt.want) {
+			t.Errorf("%s: status %d, %q, want 126 and one line with %q", tt.name, status, errs, tt.want)
+		}
+		if !v.alive(t) {
+			t.Errorf("%s: the victim is dead", tt.name)
+		}
 	}
-	if fs.Flags&unix.ST_NOSUID != 0 {
-		t.Fatal("the temporary directory is mounted nosuid: set TMPDIR to one that is not")
+}
+
+func fileCapability(path string) error {
+	const revision2, effective = 0x02000000, 1 // linux/capability.h
+	words := []uint32{revision2 | effective, 1 << unix.CAP_KILL, 0, 0, 0}
+	var data []byte
+	for _, w := range words {
+		data = binary.LittleEndian.AppendUint32(data, w)
 	}
-	raise := map[string]func(path string) error{
-		"set-uid": func(path string) error { return os.Chmod(path, 0o755|os.ModeSetuid) },
-		"set-gid": func(path string) error { return os.Chmod(path, 0o755|os.ModeSetgid) },
-		"file capabilities": func(path string) error {
-			const revision2, effective = 0x02000000, 1 // linux/capability.h
-			words := []uint32{revision2 | effective, 1 << unix.CAP_KILL, 0, 0, 0}
-			var data []byte
-			for _, w := range words {
-				data = binary.LittleEndian.AppendUint32(data, w)
-			}
-			return unix.Setxattr(path, "security.capability", data, 0)
-		},
-	}
-	for name, change := range raise {
-		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(plain)
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(filepath.Dir(plain), "raised")
-			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, text, 0o755), change(path)); err != nil {
-				t.Fatal(err)
-			}
-			v := newVictim(t, agentUID, 0)
-			status, _, errs := runStage(t, stage{
-				Binary: path, Args: []string{v.pgid(), "KILL"}, UID: hostUID, Policy: agentPolicy,
-			})
-			if status != 126 || !strings.Contains(errs, "set-uid") || !strings.Contains(errs, "not supported in this version") {
-				t.Errorf("status %d, %q, want 126 naming set-uid", status, errs)
-			}
-			if !v.alive(t) {
-				t.Error("the victim is dead")
-			}
-		})
-	}
+	return unix.Setxattr(path, "security.capability", data, 0)
 }
 
 func TestDropLeavesNoWayBack(t *testing.T) {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 
 	"brainbox/internal/killargs"
+	"brainbox/internal/setuid"
+	_ "brainbox/internal/setuid/early/emptied" // before anything else: see there
 	"brainbox/internal/version"
 
 	"golang.org/x/sys/unix"
@@ -27,13 +30,19 @@ Exit status: 0 the signal was sent, 126 it was not. See brainbox-kill(8).
 func main() {
 	// Credentials, capabilities and no_new_privs belong to a thread.
 	runtime.LockOSThread()
-	os.Exit(run(os.Args[1:], realSystem()))
+	args := os.Args
+	if len(args) > 0 { // before Linux 5.18 a caller can leave out the name too
+		args = args[1:]
+	}
+	os.Exit(run(args, realSystem()))
 }
 
 // system is what run asks of the machine; tests replace it.
 type system struct {
-	privilege      func() privilege
+	start          func() setuid.Start
+	begin          func() // what a set-uid start does before it reads anything
 	config         func() (helperConfig, error)
+	readable       func() bool // by the caller himself: the policy
 	accounts       func() (accounts, error)
 	pidMax         func() int
 	drop           func(target) error
@@ -64,15 +73,19 @@ func signalGroup(args []string, sys system) error {
 	if err != nil {
 		return err
 	}
-	priv := sys.privilege()
-	if err := priv.check(); err != nil {
-		return err
+	start := sys.start()
+	raised, err := start.Judge()
+	if err != nil {
+		return withHint(err)
+	}
+	if raised {
+		sys.begin()
 	}
 	cfg, err := sys.config()
 	if err != nil {
-		return err
+		return sys.veil(raised, err)
 	}
-	to, err := decide(priv.ruid, cfg, sys.accounts)
+	to, err := decide(start.RUID, raised, cfg, sys.accounts)
 	if err != nil {
 		return err
 	}
@@ -80,6 +93,14 @@ func signalGroup(args []string, sys system) error {
 		return err
 	}
 	return sys.kill(req.PGID, req.Signal)
+}
+
+// veil hides from a caller who cannot read the policy what an error tells of it.
+func (sys *system) veil(raised bool, err error) error {
+	if raised && !sys.readable() {
+		return errors.New("the policy " + execPolicy + " cannot be used; root sees why")
+	}
+	return err
 }
 
 func printed(w io.Writer, text string) int {

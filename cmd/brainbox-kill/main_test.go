@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"brainbox/internal/setuid"
 	"brainbox/internal/version"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ import (
 type fakeSystem struct {
 	system
 	out, errs strings.Builder
+	begun     int
 	dropped   []target
 	signalled []int
 }
@@ -22,11 +24,15 @@ type fakeSystem struct {
 func newFakeSystem(caller uint32) *fakeSystem {
 	f := &fakeSystem{}
 	f.system = system{
-		privilege: func() privilege { return privilege{ruid: caller, euid: caller} },
-		config:    func() (helperConfig, error) { return testConfig(), nil },
-		accounts:  testAccounts,
-		pidMax:    func() int { return 32768 },
-		drop:      func(to target) error { f.dropped = append(f.dropped, to); return nil },
+		start: func() setuid.Start {
+			return setuid.Start{RUID: caller, EUID: caller, SUID: caller, RGID: caller, EGID: caller, SGID: caller}
+		},
+		begin:    func() { f.begun++ },
+		readable: func() bool { return true },
+		config:   func() (helperConfig, error) { return testConfig(), nil },
+		accounts: testAccounts,
+		pidMax:   func() int { return 32768 },
+		drop:     func(to target) error { f.dropped = append(f.dropped, to); return nil },
 		kill: func(pgid int, sig unix.Signal) error {
 			f.signalled = append(f.signalled, pgid, int(sig))
 			return nil
@@ -84,8 +90,14 @@ func TestRunRefuses(t *testing.T) {
 		{"unknown flag", hostUID, []string{"-h"}, nil},
 		{"bk/P8", agentUID, []string{"1234", "TERM"}, nil},
 		{"bk/P9", thirdUID, []string{"1234", "TERM"}, nil},
-		{"set-uid start", hostUID, []string{"1234", "TERM"}, func(f *fakeSystem) {
-			f.privilege = func() privilege { return privilege{ruid: hostUID, euid: 0} }
+		{"set-gid start", hostUID, []string{"1234", "TERM"}, func(f *fakeSystem) {
+			f.start = func() setuid.Start {
+				return setuid.Start{RUID: hostUID, EUID: hostUID, SUID: hostUID, EGID: 1, Secure: true}
+			}
+		}},
+		{"set-uid start without an identity", hostUID, []string{"1234", "TERM"}, func(f *fakeSystem) {
+			f.start = func() setuid.Start { return setuid.Start{RUID: hostUID, Secure: true, Permitted: ^uint64(0)} }
+			f.config = func() (helperConfig, error) { return helperConfig{}, nil }
 		}},
 		{"policy unreadable", 0, []string{"1234", "TERM"}, func(f *fakeSystem) {
 			f.config = func() (helperConfig, error) { return helperConfig{}, failing }
@@ -114,6 +126,22 @@ func TestRunRefuses(t *testing.T) {
 				t.Errorf("run(%q) says %q and %q, want one line on standard error", tt.args, text, f.out.String())
 			}
 		})
+	}
+}
+
+// TestRunVeilsThePolicy: root reads it for a caller who may not.
+func TestRunVeilsThePolicy(t *testing.T) {
+	for _, readable := range []bool{false, true} {
+		f := newFakeSystem(hostUID)
+		f.start = func() setuid.Start { return setuid.Start{RUID: hostUID, Secure: true, Permitted: ^uint64(0)} }
+		f.config = func() (helperConfig, error) { return helperConfig{}, errors.New("s3cret") }
+		f.readable = func() bool { return readable }
+		if got := run([]string{"1234", "TERM"}, f.system); got != 126 || strings.Contains(f.errs.String(), "s3cret") != readable {
+			t.Errorf("run = %d, %q, where the caller can read the policy: %v", got, f.errs.String(), readable)
+		}
+		if f.begun != 1 {
+			t.Errorf("the limits were raised %d times, want once", f.begun)
+		}
 	}
 }
 
