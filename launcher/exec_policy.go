@@ -29,10 +29,7 @@ func readExecPolicy(environ []string, uid, euid int) (name string, text []byte, 
 	name, rule := ExecPolicyPath, trustpath.Rule{Owners: []uint32{0}, AnyGroup: true}
 	if other := lookup(environ, ExecPolicyEnv); other != "" {
 		if euid == 0 || uid != euid {
-			return "", nil, &Refusal{
-				Status: StatusNotRun, Message: ExecPolicyEnv + " is not honoured for root or a set-uid wrapper",
-				Hint: "put the policy into " + ExecPolicyPath,
-			}
+			return "", nil, notHonoured()
 		}
 		name, rule.Owners = other, []uint32{0, uint32(uid)}
 	}
@@ -47,6 +44,13 @@ func readExecPolicy(environ []string, uid, euid int) (name string, text []byte, 
 		err = &Refusal{Status: StatusNotRun, Message: err.Error(), Hint: "it and its folders must be root's and not writable by others"}
 	}
 	return name, text, err
+}
+
+func notHonoured() error {
+	return &Refusal{
+		Status: StatusNotRun, Message: ExecPolicyEnv + " is not honoured for root or a set-uid wrapper",
+		Hint: "put the policy into " + ExecPolicyPath,
+	}
 }
 
 // ExecPlan decides what brainbox-exec would do for argv, whose first word is the
@@ -68,6 +72,11 @@ func ExecPlan(environ, argv []string) (*Facts, *Plan, error) {
 	if err := place.become(layer); err != nil {
 		return nil, nil, err
 	}
+	return execPlan(place, layer, argv)
+}
+
+// execPlan looks at what the policy names, and decides.
+func execPlan(place *Place, layer *policy.Layer, argv []string) (*Facts, *Plan, error) {
 	read := func(file string) ([]byte, error) {
 		return trustpath.ReadFile(file, trustpath.Rule{Owners: []uint32{0, uint32(place.UID)}, AnyGroup: true}, maxExecPolicy)
 	}
@@ -159,7 +168,9 @@ func (p *Plan) BecomeProgram(f *Facts) error {
 
 // prepareExec makes the folders of the user and the ruleset.
 func (s *session) prepareExec() (err error) {
-	if s.dir, err = openExecDir(s.facts.RunDir, s.plan.Identity); err != nil {
+	if t := s.facts.Place.raised; t != nil {
+		s.dir = t.dir
+	} else if s.dir, err = openExecDir(s.facts.RunDir, s.plan.Identity); err != nil {
 		return err
 	}
 	s.home = s.dir.home
@@ -186,39 +197,64 @@ func openExecDir(path string, id *IdentityFact) (*runDir, error) {
 		return nil, err
 	}
 	r := &runDir{path: path, fd: fd}
+	return r, r.fillExec(uid, gid, id != nil)
+}
+
+// fillExec makes what is missing of home, tmp and canary. other says that they are for
+// another user than the one who makes them.
+func (r *runDir) fillExec(uid, gid int, other bool) (err error) {
 	for _, d := range []struct {
 		name string
 		fd   *int
 	}{{"home", &r.home}, {"tmp", &r.tmp}} {
-		if err := unix.Mkdirat(fd, d.name, 0o700); err == nil {
-			if err := unix.Fchownat(fd, d.name, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-				return nil, &fs.PathError{Op: "fchownat", Path: path + "/" + d.name, Err: err}
-			}
-		} else if !errors.Is(err, unix.EEXIST) {
-			return nil, &fs.PathError{Op: "mkdirat", Path: path + "/" + d.name, Err: err}
+		path := r.path + "/" + d.name
+		if err := unix.Mkdirat(r.fd, d.name, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+			return &fs.PathError{Op: "mkdirat", Path: path, Err: err}
 		}
-		if *d.fd, err = openFolder(fd, d.name, path+"/"+d.name); err != nil {
-			return nil, err
+		if *d.fd, err = openFolder(r.fd, d.name, path); err != nil {
+			return err
+		}
+		if err := handOver(*d.fd, path, uid, gid); err != nil {
+			return err
 		}
 	}
-	if id == nil {
-		// The self-test tries to make the canary itself. One that is there, from another
-		// version or from a start that failed, would answer for the kernel.
-		for _, flags := range []int{0, unix.AT_REMOVEDIR} {
-			if err := unix.Unlinkat(fd, "canary", flags); err == nil || errors.Is(err, unix.ENOENT) {
-				break
-			}
-		}
-		return r, nil
+	if other {
+		return errors.Join(r.makeOwned("canary", uid, gid), r.makeOwned("pruned", uid, gid))
 	}
-	return r, r.makeCanary(uid, gid)
+	// The self-test tries to make the canary itself. One that is there, from another
+	// version or from a start that failed, would answer for the kernel.
+	for _, flags := range []int{0, unix.AT_REMOVEDIR} {
+		if err := unix.Unlinkat(r.fd, "canary", flags); err == nil || errors.Is(err, unix.ENOENT) {
+			break
+		}
+	}
+	return nil
+}
+
+// handOver makes a folder the user's. One that a start made which was ended before this is
+// root's still. Whose it is now is looked at first: chown(2) would change its times.
+func handOver(fd int, path string, uid, gid int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return &fs.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	if int(st.Uid) == uid || os.Geteuid() != 0 {
+		return nil
+	}
+	if err := unix.Fchown(fd, uid, gid); err != nil {
+		return &fs.PathError{Op: "fchown", Path: path, Err: err}
+	}
+	return nil
 }
 
 // makeCanary makes the file that the self-test must not be able to write.
-func (r *runDir) makeCanary(uid, gid int) error {
-	fd, err := unix.Openat(r.fd, "canary", unix.O_CREAT|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+func (r *runDir) makeCanary(uid, gid int) error { return r.makeOwned("canary", uid, gid) }
+
+// makeOwned makes an empty file of the user's, and keeps one that is there.
+func (r *runDir) makeOwned(name string, uid, gid int) error {
+	fd, err := unix.Openat(r.fd, name, unix.O_CREAT|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return &fs.PathError{Op: "openat", Path: r.path + "/canary", Err: err}
+		return &fs.PathError{Op: "openat", Path: r.path + "/" + name, Err: err}
 	}
-	return errors.Join(unix.Fchown(fd, uid, gid), unix.Close(fd))
+	return errors.Join(handOver(fd, r.path+"/"+name, uid, gid), unix.Close(fd))
 }

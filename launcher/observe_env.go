@@ -49,6 +49,10 @@ func (f *Facts) observeIdentity(p *policy.Policy) error {
 	if !p.Sandbox.Identity.Set {
 		return nil
 	}
+	if f.Place.raised != nil {
+		f.Identity = &f.Place.raised.identity
+		return nil
+	}
 	want := p.Sandbox.Identity.V
 	db := userdb.DB{Passwd: readSmall("/etc/passwd"), Group: readSmall("/etc/group")}
 	bad := func(what string, err error) error {

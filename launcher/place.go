@@ -24,6 +24,7 @@ type Place struct {
 	xdg            [5]string
 	shell          string // Shell, links resolved
 	environ        []string
+	raised         *raisedStart // a set-uid start: the identity is the process's already
 }
 
 // xdgNames are the variables a policy may name; their defaults below the home

@@ -150,6 +150,9 @@ func newPlan(p *policy.Policy, f *Facts, inside bool) *Plan {
 		Relay: f.ReadBack, HomeKind: f.Home.Kind, GitConfig: f.GitConfig,
 		Umask: f.Umask | 0o022, KeepCreated: p.Sandbox.KeepCreated.V, policy: p,
 	}
+	if f.Place.raised != nil {
+		pl.Umask = umaskRaised
+	}
 	d := &planner{pol: p, facts: f, plan: pl, inside: inside}
 	d.isolation()
 	if inside {

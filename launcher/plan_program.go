@@ -103,12 +103,13 @@ func (d *planner) withoutDefaultFilter(what string) {
 // identity decides the clause capabilities: nothing is kept, whoever calls.
 func (d *planner) identity() {
 	c := Clause{Name: "capabilities", State: StateEnforced, Mechanism: "capset, no_new_privs"}
-	if d.facts.SetPCap {
+	raised := d.facts.Place.raised != nil
+	if d.facts.SetPCap || raised {
 		c.Mechanism = "capset, bounding set, no_new_privs"
 	}
 	if id := d.facts.Identity; id != nil {
 		e := Entry{Value: id.User, State: StateEnforced, Source: d.pol.Sandbox.Identity.Source}
-		if d.facts.Place.EUID != 0 {
+		if d.facts.Place.EUID != 0 && !raised {
 			e.State, e.Note = StateRefused, "only root can become another user"
 			c.State, c.Requirement, c.Route = StateRefused, e.Note, "take identity out, or run as root"
 			c.mistaken = true

@@ -96,15 +96,18 @@ func (r *runDir) mkdir(name string, id *IdentityFact) (int, error) {
 
 // openBase opens <base>/brainbox-<uid>, made if it is missing. A folder that somebody
 // else made there, or that others can enter, is refused: it could be watched or swapped.
-func openBase(dir string) (int, error) {
+func openBase(dir string) (int, error) { return openBaseAt(unix.AT_FDCWD, dir, dir) }
+
+// openBaseAt is openBase for a name below a held folder.
+func openBaseAt(at int, name, dir string) (int, error) {
 	mode := uint32(0o700)
 	if os.Geteuid() == 0 {
 		mode = 0o711 // the user that root lets the program become must get through
 	}
-	if err := unix.Mkdir(dir, mode); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := unix.Mkdirat(at, name, mode); err != nil && !errors.Is(err, unix.EEXIST) {
 		return -1, &fs.PathError{Op: "mkdir", Path: dir, Err: err}
 	}
-	fd, err := openFolder(unix.AT_FDCWD, dir, dir)
+	fd, err := openFolder(at, name, dir)
 	if err != nil {
 		return -1, err
 	}

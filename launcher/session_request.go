@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"path/filepath"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,10 +32,14 @@ func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
 	case s.facts.Cwd.Target != "/":
 		r.Dir = s.rootDir()
 	}
+	if t := s.facts.Place.raised; t != nil {
+		r.Limits, r.Groups = slices.Clone(t.limits), true // the identity's groups
+	} else {
+		r.Identity = spawnIdentity(p.Identity)
+	}
 	for _, l := range p.Limits {
 		r.Limits = append(r.Limits, spawn.Limit(l))
 	}
-	r.Identity = spawnIdentity(p.Identity)
 	return r
 }
 

@@ -6,8 +6,9 @@ import (
 	"runtime"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"brainbox/internal/setuid"
+	"brainbox/internal/setuid/early"
+	_ "brainbox/internal/setuid/early/quoted" // before anything else: see there
 	"brainbox/internal/version"
 	"brainbox/internal/visible"
 	"brainbox/launcher"
@@ -37,24 +38,37 @@ func run(args []string) int {
 			Hint: "brainbox-exec /abs/program [ARG]…",
 		})
 	}
-	if unix.Getuid() != unix.Geteuid() || unix.Getgid() != unix.Getegid() {
-		return fail(&launcher.Refusal{
-			Status: launcher.StatusNotRun, Message: "set-uid use is not supported in this version",
-			Hint: "install it without the set-uid bit and call it as root, or as the user of the program",
-		})
-	}
-	facts, plan, err := launcher.ExecPlan(os.Environ(), args[1:])
+	facts, plan, err := decide(os.Environ(), args[1:])
 	if err == nil {
 		err = plan.BecomeProgram(facts)
 	}
 	return fail(err)
 }
 
+// decide is the plan, and in a set-uid start the change to the identity as well.
+func decide(environ, argv []string) (*launcher.Facts, *launcher.Plan, error) {
+	start := setuid.Look()
+	raised, err := start.Judge()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !raised {
+		return launcher.ExecPlan(environ, argv)
+	}
+	limits := setuid.Begin()
+	environ = early.Environ() // the runtime's copy has what the runtime added
+	os.Clearenv()             // no package is to find TZ, TMPDIR or the like
+	return launcher.ExecPlanRaised(start.RUID, limits, environ, argv)
+}
+
 func fail(err error) int {
 	status, message, hint := launcher.StatusNotRun, err.Error(), ""
 	var r *launcher.Refusal
 	var bad *policy.Error
+	var start *setuid.Refusal
 	switch {
+	case errors.As(err, &start):
+		message, hint = start.Message, start.Hint
 	case errors.As(err, &r):
 		message, hint = r.Message, r.Hint
 		if r.Status == launcher.StatusNotFound {
