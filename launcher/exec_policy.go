@@ -41,7 +41,11 @@ func readExecPolicy(environ []string, uid, euid int) (name string, text []byte, 
 			Hint: "brainbox.toml(5), EXEC POLICY, has one to start from",
 		}
 	case err != nil:
-		err = &Refusal{Status: StatusNotRun, Message: err.Error(), Hint: "it and its folders must be root's and not writable by others"}
+		r := &Refusal{Status: StatusNotRun, Message: err.Error()}
+		if errors.As(err, new(*trustpath.Error)) {
+			r.Hint = "it and its folders must be root's and not writable by others"
+		}
+		err = r
 	}
 	return name, text, err
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,10 +20,47 @@ func Drop(to Target) error {
 		return errors.New("internal error: root is nobody to drop to")
 	}
 	runtime.LockOSThread()
+	stop, err := guard()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if err := lower(to); err != nil {
 		return err
 	}
 	return Dropped(to)
+}
+
+// dropTime is far more than the change takes, in seconds.
+const dropTime = 20
+
+// minPending is more than the threads of a small program, in signals.
+const minPending = 64
+
+// guard bounds the time that the change takes. The runtime makes a call on every thread by a
+// real-time signal, and waits for ever if the kernel has no room for one: that room is the
+// caller's RLIMIT_SIGPENDING, and he can fill it (getrlimit(2)). The alarm needs none, and ends
+// the process.
+func guard() (stop func(), err error) {
+	var room unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_SIGPENDING, &room); err != nil || room.Cur < minPending {
+		return nil, refuse("RLIMIT_SIGPENDING is too small for changing the identity", "it must be 64 or more")
+	}
+	var action [4]uint64 // struct kernel_sigaction: SIG_DFL
+	if _, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGALRM),
+		uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0); errno != 0 {
+		return nil, os.NewSyscallError("rt_sigaction", errno)
+	}
+	alarm := unix.Sigset_t{}
+	alarm.Val[0] = 1 << (unix.SIGALRM - 1)
+	if err := unix.PthreadSigmask(unix.SIG_UNBLOCK, &alarm, nil); err != nil {
+		return nil, os.NewSyscallError("rt_sigprocmask", err)
+	}
+	after := unix.Itimerval{Value: unix.Timeval{Sec: dropTime}}
+	if _, err := unix.Setitimer(unix.ITIMER_REAL, after); err != nil {
+		return nil, os.NewSyscallError("setitimer", err)
+	}
+	return func() { _, _ = unix.Setitimer(unix.ITIMER_REAL, unix.Itimerval{}) }, nil
 }
 
 func lower(to Target) error {

@@ -13,7 +13,8 @@ type Limit struct {
 }
 
 // ours are the limits that could keep the program from doing its work, or from saying why
-// not. wanted is the soft limit that is enough.
+// not. wanted is the soft limit that is enough. RLIMIT_CPU stays: it bounds what a caller can
+// make a process of root's do.
 var ours = [...]struct {
 	resource int
 	wanted   uint64
@@ -23,7 +24,6 @@ var ours = [...]struct {
 	{unix.RLIMIT_AS, unix.RLIM_INFINITY},
 	{unix.RLIMIT_DATA, unix.RLIM_INFINITY},
 	{unix.RLIMIT_NPROC, unix.RLIM_INFINITY},
-	{unix.RLIMIT_CPU, unix.RLIM_INFINITY},
 	{unix.RLIMIT_SIGPENDING, unix.RLIM_INFINITY},
 	{unix.RLIMIT_STACK, 8 << 20},
 }
@@ -47,8 +47,14 @@ func Begin() []Limit {
 	}
 	var now unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CORE, &now) == nil {
+		// The plan sets it to 1 byte, with which the kernel asks no handler either (core(5)).
+		// That is no more than a caller without any had.
+		if next := max(now.Max, 1); unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 0, Max: next}) == nil {
+			now.Max = next
+		} else {
+			_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 0, Max: now.Max})
+		}
 		keep(unix.RLIMIT_CORE, now)
-		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 0, Max: now.Max})
 	}
 	for _, r := range ours {
 		if unix.Getrlimit(r.resource, &now) != nil {

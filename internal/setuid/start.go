@@ -56,7 +56,7 @@ func (s Start) Judge() (raised bool, err error) {
 		return false, nil // root is who he is, whatever the mode says
 	case s.RUID == s.EUID && !s.Secure && setid == 0:
 		return false, nil
-	case s.RUID == s.EUID && !s.Secure:
+	case s.RUID == s.EUID && setid != 0: // AT_SECURE is set where a tracer took the privilege away
 		return false, refuse("the set-uid bit of this program gave no privilege",
 			"the caller has no_new_privs, a tracer or a user namespace, or the file system is mounted nosuid")
 	case s.FileCaps || s.RUID == s.EUID:

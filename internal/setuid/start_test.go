@@ -43,6 +43,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"another owner, called by root", ids(0, 8, 8).with(func(s *Start) { s.Secure = true }), "another owner"},
 		{"another saved id", good.with(func(s *Start) { s.SUID = 7 }), "another owner"},
 		{"no_new_privs", ids(7, 7, 7).with(func(s *Start) { s.Mode = 0o104750 }), "gave no privilege"},
+		{"a tracer", ids(7, 7, 7).with(func(s *Start) { s.Mode, s.Secure = 0o104750, true }), "gave no privilege"},
 		{"no capability", good.with(func(s *Start) { s.Permitted = 0 }), "CAP_SETUID"},
 		{"no CAP_SETPCAP", good.with(func(s *Start) { s.Permitted &^= 1 << unix.CAP_SETPCAP }), "CAP_SETPCAP"},
 		{"root with file capabilities", ids(0, 0, 0).with(func(s *Start) { s.Secure = true }), "file capabilities"},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ type Installation struct {
 func New(t *testing.T, pkg, policy string) *Installation {
 	t.Helper()
 	needs.Root(t) // mounts, and processes of other users
-	built := build(t, pkg)
+	command := build(t, pkg)
 	in := &Installation{Bin: "/run/bin/" + path.Base(pkg), Plain: "/run/plain/" + path.Base(pkg), t: t, do: make(chan func())}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
@@ -75,23 +76,42 @@ func New(t *testing.T, pkg, policy string) *Installation {
 		}
 	}()
 	t.Cleanup(func() { close(in.do) })
-	in.Do(func() error { return in.mounts(built) })
+	in.Do(func() error { return in.mounts(command) })
 	in.Policy(policy)
 	return in
 }
 
-func build(t *testing.T, pkg string) string {
+// built has the commands of this test binary: a second test does not link them again.
+var built struct {
+	sync.Mutex
+	files map[string][]byte
+}
+
+func build(t *testing.T, pkg string) []byte {
 	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if text := built.files[pkg]; text != nil {
+		return text
+	}
 	out := filepath.Join(t.TempDir(), path.Base(pkg))
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}
-	return out
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if built.files == nil {
+		built.files = map[string][]byte{}
+	}
+	built.files[pkg] = text
+	return text
 }
 
-func (in *Installation) mounts(built string) error {
+func (in *Installation) mounts(command []byte) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return err
 	}
@@ -112,14 +132,10 @@ func (in *Installation) mounts(built string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(copyFile(built, in.Plain, 0, 0o755), copyFile(built, in.Bin, Callers, 0o750|os.ModeSetuid))
+	return errors.Join(put(command, in.Plain, 0, 0o755), put(command, in.Bin, Callers, 0o750|os.ModeSetuid))
 }
 
-func copyFile(from, to string, gid int, mode os.FileMode) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
+func put(text []byte, to string, gid int, mode os.FileMode) error {
 	_ = os.Remove(to)
 	return errors.Join(os.WriteFile(to, text, 0o755), os.Chown(to, 0, gid), os.Chmod(to, mode))
 }
@@ -159,7 +175,13 @@ func (in *Installation) RaisesLimits() bool {
 func (in *Installation) Copy(name string) string {
 	in.t.Helper()
 	to := "/run/bin/" + name
-	in.Do(func() error { return copyFile(in.Plain, to, 0, 0o755) })
+	in.Do(func() error {
+		text, err := os.ReadFile(in.Plain)
+		if err != nil {
+			return err
+		}
+		return put(text, to, 0, 0o755)
+	})
 	return to
 }
 
