@@ -76,7 +76,7 @@ func TestSpawnThroughARealConfiguration(t *testing.T) {
 
 	program := wrapScript(t, "agents-own", "#!/bin/sh\nexit 3\n")
 	if _, err := w.Spawn(WrappedCommand{Argv: []string{program}}); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("H8: a program below a writable directory = %v, want a refusal", err)
+		t.Errorf("bk/H8: a program below a writable directory = %v, want a refusal", err)
 	}
 	allowed, err := w.Spawn(WrappedCommand{Argv: []string{program}, AllowWritableProgram: true})
 	if err != nil {

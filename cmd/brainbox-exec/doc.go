@@ -9,6 +9,8 @@
 //
 // # Limits
 //
-// Nothing supervises the program, so the policy holds only what needs no supervisor. A
-// set-uid installation is refused in this version.
+// Nothing supervises the program, so the policy holds only what needs no supervisor.
+//
+// Root's set-uid bit is known (docs/setuid.md), and never set by the installation. Set-gid,
+// file capabilities and another owner are refused.
 package main

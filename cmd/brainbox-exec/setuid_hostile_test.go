@@ -180,7 +180,7 @@ func TestSetuidHostileStarts(t *testing.T) {
 		"undumpable":          {"libc.prctl(4,0,0,0,0)", must},
 		"keeps capabilities":  {"libc.prctl(8,1,0,0,0)", must},
 		"a death signal":      {"libc.prctl(1,9,0,0,0)", must},
-		"open descriptors":    {"[os.set_inheritable(os.open('/etc/passwd',0),True) for _ in range(50)]", must},
+		"bk/H7 descriptors":   {"[os.set_inheritable(os.open('/etc/passwd',0),True) for _ in range(50)]", must},
 	} {
 		o := start(t, in, name, tt.prepare, "")
 		switch {

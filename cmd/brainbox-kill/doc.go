@@ -15,6 +15,9 @@
 // for their end, does not escalate, and does not reach a descendant that left
 // the group; package launcher does the first two.
 //
-// An installation with the set-uid or set-gid bit, or with file capabilities,
-// is refused in this version.
+// Two arguments cannot say which turn is meant: every group of the identity can be hit
+// (contract brainkit H6).
+//
+// Root's set-uid bit is known (docs/setuid.md), and never set by the installation. Set-gid,
+// file capabilities and another owner are refused.
 package main

@@ -223,7 +223,7 @@ func TestDropLeavesNoWayBack(t *testing.T) {
 		want  described
 	}{
 		{
-			"bk/P12, H5",
+			"bk/P12, bk/H5",
 			stage{Drop: &stageDrop{true, agentUID, 20002}},
 			described{Threads: []string{agent}, CapEff: noCaps, NoNewPrivs: "1"},
 		},

@@ -53,18 +53,18 @@ func TestSetuidRefuses(t *testing.T) {
 	}{
 		{"bk/P3", call(hostUID, callers, in.Bin, v.pgid(), "HUP"), "signal"},
 		{"bk/P4", call(hostUID, callers, in.Bin, "-1", "KILL"), "decimal"},
-		{"bk/P5 H2", call(hostUID, callers, in.Bin, "4294967297", "KILL"), "pid_max"},
-		{"bk/P6 H3", call(hostUID, callers, in.Bin, "+"+v.pgid(), "KILL"), "decimal"},
+		{"bk/P5 bk/H2", call(hostUID, callers, in.Bin, "4294967297", "KILL"), "pid_max"},
+		{"bk/P6 bk/H3", call(hostUID, callers, in.Bin, "+"+v.pgid(), "KILL"), "decimal"},
 		{"bk/P7", call(hostUID, callers, in.Bin, v.pgid(), "KILL", "KILL"), "exactly two"},
-		{"bk/P8 H1 agent", call(agentUID, nil, all, v.pgid(), "KILL"), "uid 10002 is not among the callers"},
-		{"bk/P8 H4 agent in the group of the host", call(agentUID, []uint32{hostUID}, ofHost, v.pgid(), "KILL"), "uid 10002 is not"},
+		{"bk/P8 bk/H1 agent", call(agentUID, nil, all, v.pgid(), "KILL"), "uid 10002 is not among the callers"},
+		{"bk/P8 bk/H4 agent in the group of the host", call(agentUID, []uint32{hostUID}, ofHost, v.pgid(), "KILL"), "uid 10002 is not"},
 		{"bk/P9 third user", call(thirdUID, nil, all, v.pgid(), "KILL"), "uid 10003 is not among the callers"},
 		{"bk/P10 group of the host", call(hostUID, callers, in.Bin, mine.pgid(), "KILL"), "kill: operation not permitted"},
 		{"bk/P11 empty group", call(hostUID, callers, in.Bin, gone.pgid(), "KILL"), "kill: no such process"},
 	} {
 		in.Refused(tt.name, tt.call, tt.want)
 	}
-	// bk/P9, H4: with a group of its own the mode alone keeps the agent and others out.
+	// bk/P9, bk/H4: with a group of its own the mode alone keeps the agent and others out.
 	for _, c := range []installed.Call{
 		call(thirdUID, nil, in.Bin, v.pgid(), "KILL"), call(agentUID, []uint32{hostUID}, in.Bin, v.pgid(), "KILL"),
 	} {
@@ -82,7 +82,8 @@ func TestSetuidRefuses(t *testing.T) {
 		in.Policy(policy)
 		in.Refused(name, call(hostUID, callers, in.Bin, v.pgid(), "KILL"), "")
 	}
-	in.Refused("the hint", call(hostUID, callers, in.Bin, v.pgid(), "KILL"), "")
+	in.Policy(sandboxTable + "identity = { user = \"ldap\" }\ncallers = [\"brain\"]\n")
+	in.Refused("the hint", call(hostUID, callers, in.Bin, v.pgid(), "KILL"), "use the numeric id")
 	if !v.alive(t) || !mine.alive(t) {
 		t.Error("a victim is dead")
 	}
@@ -112,6 +113,11 @@ func TestSetuidSignals(t *testing.T) {
 		if !other.alive(t) {
 			t.Error("a process of the host is dead")
 		}
+	}
+	// bk/H6 is open: another turn's group of the same agent is as easily hit, and no other is.
+	turn := newVictim(t, agentUID, 0)
+	if status, _, errs := in.Run(installed.HostCall(in.Bin, turn.pgid(), "TERM")); status != 0 || turn.endedBy(t) != syscall.SIGTERM {
+		t.Errorf("bk/H6: status %d, %q", status, errs)
 	}
 	in.Policy(sandboxTable + "identity = { user = 10002, group = 10002 }\ncallers = [10001]\n") // by number
 	v := newVictim(t, agentUID, 0)

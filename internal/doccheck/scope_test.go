@@ -13,7 +13,7 @@ func scope() []string {
 	for _, g := range []struct {
 		name string
 		to   int
-	}{{"W", 14}, {"C", 13}, {"K", 15}, {"P", 12}, {"E", 20}, {"PX", 8}, {"HM", 26}, {"FB", 23}, {"MN", 7}, {"RR", 10}, {"TT", 16}, {"WP", 22}, {"M", 50}, {"KL", 15}, {"BP", 6}, {"AU", 8}, {"AL", 11}, {"AR", 6}, {"AF", 15}, {"QA", 10}, {"CT", 20}} {
+	}{{"W", 14}, {"C", 13}, {"K", 15}, {"P", 12}, {"H", 8}, {"E", 20}, {"PX", 8}, {"HM", 26}, {"FB", 23}, {"MN", 7}, {"RR", 10}, {"TT", 16}, {"WP", 22}, {"M", 50}, {"KL", 15}, {"BP", 6}, {"AU", 8}, {"AL", 11}, {"AR", 6}, {"AF", 15}, {"QA", 10}, {"CT", 20}} {
 		number("bk/"+g.name, 1, g.to, "%d")
 	}
 	for _, g := range []struct { // the gate: tool permission
@@ -88,6 +88,8 @@ func declared(id string) string {
 		return "`internal/spawn/spawn_test.go` `TestSelfTestCatchesWhatIsNotRefused`"
 	case "esc/LA-19":
 		return "`integration/inherit_test.go` `TestInheritedState`, `seccomp/effects_linux_test.go` `TestFilterStatus`"
+	case "bk/H6":
+		return "not held: two arguments cannot name a turn, and any group of the identity can be hit (brainbox-kill(8), LIMITS)"
 	case "bk/M47":
 		return "not built: a worker has no relay to a model, and nothing leads out of it: M24, M46. A run reaches one by name: esc/PX-01"
 	}
