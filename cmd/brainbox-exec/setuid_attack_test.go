@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
+	"brainbox/internal/setuid/installed"
+)
+
+// TestSetuidEndedAnywhere ends starts at any moment: what root makes is whole or not there, and
+// the next start works.
+func TestSetuidEndedAnywhere(t *testing.T) {
+	in := install(t)
+	for i := range 40 {
+		cmd, err := in.Start(installed.HostCall(in.Bin, "/bin/sleep", "300"), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Any moment is right: the time is what is varied, and nothing is waited for.
+		time.Sleep(time.Duration(i) * 150 * time.Microsecond)
+		_ = cmd.Process.Signal(unix.SIGSTOP)
+		// While it is stopped, whatever it is, the caller cannot look into it.
+		for _, file := range []string{"mem", "environ", "maps", "auxv", "fd/0"} {
+			if status, out, _ := in.Run(installed.HostCall("/bin/cat", proc(cmd, file))); i%10 == 0 && (status == 0 || out != "") {
+				t.Errorf("the caller reads %s of a set-uid process: %q", file, out)
+			}
+			if i%10 != 0 {
+				break
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if status, out, errs := in.Run(installed.HostCall(in.Bin, "/bin/sh", "-c", "echo x >$HOME/x && echo x >$TMPDIR/x && echo RAN")); status != 0 || out != "RAN\n" {
+			t.Fatalf("after %d: status %d, %q, %q", i, status, out, errs)
+		}
+		in.Do(func() error {
+			names, err := os.ReadDir("/run/vault/10002")
+			if err == nil && len(names) != 4 {
+				err = fmt.Errorf("left: %v", names)
+			}
+			return errors.Join(err, os.RemoveAll("/run/vault/10002"))
+		})
+	}
+}
+
+// TestSetuidConcurrent makes the private folders from many starts at once.
+func TestSetuidConcurrent(t *testing.T) {
+	in := install(t)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			var out, errs bytes.Buffer
+			cmd, err := in.Start(installed.HostCall(in.Bin, "/bin/sh", "-c", "echo x >$HOME/x && echo RAN"), &out, &errs)
+			if err != nil {
+				t.Error(err)
+			} else if err := cmd.Wait(); err != nil || out.String() != "RAN\n" {
+				t.Errorf("%v, %q, %q", err, out.String(), errs.String())
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestSetuidWithoutPrivilege: where the bit gives nothing, nothing is run as the caller.
+func TestSetuidWithoutPrivilege(t *testing.T) {
+	in := install(t)
+	needs.Program(t, "/usr/bin/python3")
+	const traced = `child=os.fork()
+if child==0: libc.ptrace(0,0,0,0)
+else:
+  s=os.waitpid(child,0)[1]
+  while os.WIFSTOPPED(s): libc.ptrace(7,child,0,0); s=os.waitpid(child,0)[1]
+  os._exit(os.waitstatus_to_exitcode(s))`
+	for name, prepare := range map[string]string{"no_new_privs": "libc.prctl(38,1,0,0,0)", "a tracer": traced} {
+		o := start(t, in, name, "argv=[bin,b'/bin/echo',b'RAN']\n"+prepare, "")
+		if o.status != 126 || !strings.Contains(o.errs, "gave no privilege") {
+			t.Errorf("%s: %+v; want a refusal that says so", name, o)
+		}
+	}
+	// In a user namespace of the caller's the bit gives nothing, and his policy binds only him.
+	c := installed.HostCall("/usr/bin/unshare", "-Urm", in.Bin, "/bin/echo", "RAN")
+	if status, out, errs := in.Run(c); status != 126 || out != "" {
+		t.Errorf("a user namespace: status %d, %q, %q", status, out, errs)
+	}
+}
