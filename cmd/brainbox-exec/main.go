@@ -27,9 +27,11 @@ func main() {
 func run(args []string) int {
 	switch {
 	case len(args) == 2 && args[1] == "--help":
+		setuid.Relinquish()
 		_, _ = os.Stdout.WriteString(usage)
 		return 0
 	case len(args) == 2 && args[1] == "--version":
+		setuid.Relinquish()
 		_, _ = os.Stdout.WriteString("brainbox-exec " + version.String() + "\n")
 		return 0
 	case len(args) < 2 || !strings.HasPrefix(args[1], "/"):
@@ -81,6 +83,7 @@ func fail(err error) int {
 	if hint != "" {
 		text += "brainbox-exec: hint: " + visible.Line(hint) + "\n"
 	}
+	setuid.Relinquish()
 	_, _ = os.Stderr.WriteString(text)
 	return status
 }

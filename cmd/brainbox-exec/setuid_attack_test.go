@@ -20,13 +20,13 @@ import (
 // the next start works.
 func TestSetuidEndedAnywhere(t *testing.T) {
 	in := install(t)
-	for i := range 40 {
+	for i := range 24 {
 		cmd, err := in.Start(installed.HostCall(in.Bin, "/bin/sleep", "300"), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Any moment is right: the time is what is varied, and nothing is waited for.
-		time.Sleep(time.Duration(i) * 150 * time.Microsecond)
+		time.Sleep(time.Duration(i) * 250 * time.Microsecond)
 		_ = cmd.Process.Signal(unix.SIGSTOP)
 		// While it is stopped, whatever it is, the caller cannot look into it.
 		for _, file := range []string{"mem", "environ", "maps", "auxv", "fd/0"} {
@@ -90,5 +90,42 @@ else:
 	c := installed.HostCall("/usr/bin/unshare", "-Urm", in.Bin, "/bin/echo", "RAN")
 	if status, out, errs := in.Run(c); status != 126 || out != "" {
 		t.Errorf("a user namespace: status %d, %q, %q", status, out, errs)
+	}
+}
+
+// TestSetuidSpeaksAsTheCaller: a text is written with the caller's rights, whatever he made
+// standard error. A full pipe holds the writer up while it is looked at.
+func TestSetuidSpeaksAsTheCaller(t *testing.T) {
+	in := install(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if _, err := w.Write(make([]byte, 1<<16)); err != nil { // pipe(7): as much as it holds
+		t.Fatal(err)
+	}
+	in.Policy(identityOf("callers = [\"brain\"]\n"))
+	long := installed.HostCall(in.Bin, "/bin/true")
+	long.Env = []string{"GO=" + strings.Repeat("x", 128<<10-4)} // cannot be quoted: refused by package early
+	for name, c := range map[string]installed.Call{
+		"a wrong call": installed.HostCall(in.Bin, "relative"), "a policy": installed.HostCall(in.Bin, "/bin/true"),
+		"help": installed.HostCall(in.Bin, "--help"), "early": long,
+	} {
+		cmd, err := in.StartWriting(c, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const callers = "Uid: 10001 10001 10001 10001"
+		got := ""
+		for deadline := time.Now().Add(20 * time.Second); got != callers && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			got = lines(t, proc(cmd, "status"), "Uid")
+		}
+		if got != callers {
+			t.Errorf("%s: it writes as %q", name, got)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	}
 }

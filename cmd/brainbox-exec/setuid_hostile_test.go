@@ -55,7 +55,7 @@ func start(t *testing.T, in *installed.Installation, name, prepare, mode string)
 		}
 		_ = cmd.Process.Kill()
 	}
-	_ = cmd.Wait()                               // the state says it
+	_ = cmd.Wait() // the state says it
 	state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok {
 		t.Fatal("no status")

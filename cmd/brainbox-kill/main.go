@@ -54,6 +54,7 @@ type system struct {
 // itself looks at nothing.
 func run(args []string, sys system) int {
 	if len(args) == 1 {
+		setuid.Relinquish() // nothing but a text, or a refusal, can follow
 		switch args[0] {
 		case "--help":
 			return printed(sys.stdout, usage)
@@ -62,6 +63,7 @@ func run(args []string, sys system) int {
 		}
 	}
 	if err := signalGroup(args, sys); err != nil {
+		setuid.Relinquish()
 		_, _ = io.WriteString(sys.stderr, "brainbox-kill: "+oneLine(err.Error())+"\n")
 		return exitFailed
 	}

@@ -186,3 +186,24 @@ func sameGroups(have []int, want []uint32) bool {
 	}
 	return true
 }
+
+// Relinquish is irreversible. It gives the calling thread, to which it locks the goroutine, the
+// caller's own rights, where it has those of a set-uid start: whatever the caller made standard
+// error, the kernel may ask at each write who writes. It makes no call on other threads, and so
+// cannot wait; the process may then do nothing but write and exit.
+func Relinquish() {
+	uid, gid := uintptr(unix.Getuid()), uintptr(unix.Getgid())
+	if unix.Geteuid() == int(uid) && unix.Getegid() == int(gid) {
+		return
+	}
+	runtime.LockOSThread()
+	_, _, _ = syscall.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid)
+	_, _, _ = syscall.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid)
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	_ = unix.Capset(&head, &none[0])
+	if unix.Geteuid() != int(uid) || unix.Getegid() != int(gid) {
+		_ = unix.Close(1) // then nothing is written at all
+		_ = unix.Close(2)
+	}
+}

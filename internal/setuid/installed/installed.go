@@ -199,8 +199,7 @@ func HostCall(argv ...string) Call {
 	return Call{UID: Host, Groups: []uint32{Callers}, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}}
 }
 
-// Start begins a call.
-func (in *Installation) Start(c Call, stdout, stderr *bytes.Buffer) (*exec.Cmd, error) {
+func (in *Installation) command(c Call) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), c.Argv[0], c.Argv[1:]...)
 	cmd.Env, cmd.Dir = append([]string{}, c.Env...), c.Dir
 	if cmd.Dir == "" {
@@ -211,9 +210,26 @@ func (in *Installation) Start(c Call, stdout, stderr *bytes.Buffer) (*exec.Cmd, 
 		Setsid:     true,
 		Credential: &syscall.Credential{Uid: c.UID, Gid: c.UID, Groups: append([]uint32{}, c.Groups...)},
 	}
+	return cmd
+}
+
+// Start begins a call.
+func (in *Installation) Start(c Call, stdout, stderr *bytes.Buffer) (*exec.Cmd, error) {
+	cmd := in.command(c)
 	if stdout != nil {
 		cmd.Stdout, cmd.Stderr = stdout, stderr
 	}
+	return in.start(cmd)
+}
+
+// StartWriting begins a call whose standard output and error are w.
+func (in *Installation) StartWriting(c Call, w *os.File) (*exec.Cmd, error) {
+	cmd := in.command(c)
+	cmd.Stdout, cmd.Stderr = w, w
+	return in.start(cmd)
+}
+
+func (in *Installation) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	done := make(chan error)
 	in.do <- func() { done <- cmd.Start() }
 	return cmd, <-done
