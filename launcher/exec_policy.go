@@ -42,7 +42,7 @@ func readExecPolicy(environ []string, uid, euid int) (name string, text []byte, 
 		}
 	case err != nil:
 		r := &Refusal{Status: StatusNotRun, Message: err.Error()}
-		if errors.As(err, new(*trustpath.Error)) {
+		if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) { // the limit says enough
 			r.Hint = "it and its folders must be root's and not writable by others"
 		}
 		err = r
