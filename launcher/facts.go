@@ -45,6 +45,7 @@ type Facts struct {
 	EnvFiles       []EnvFile
 	GitConfig      []byte    // the filtered git identity
 	NoFile         [2]uint64 // RLIMIT_NOFILE that the caller was started with
+	Core           CoreFact
 	Umask          int
 
 	Sockets []SocketFact  // one for each entry of policy.Network.Unix, in order; for a broker
@@ -100,6 +101,13 @@ type CgroupFact struct {
 	Busy        bool     // they cannot: processes that are not ours are in it
 	Kill        bool     // cgroup.kill exists (Linux 5.14)
 	Reason      string   // why Dir is empty
+}
+
+// CoreFact is what keeps core dumps from being turned off for programs of the host as well.
+type CoreFact struct {
+	None  bool // the hard RLIMIT_CORE is 0
+	Raise bool // and CAP_SYS_RESOURCE can raise it, outside a user namespace of the run's own
+	Piped bool // core_pattern names a program, or cannot be read (core(5))
 }
 
 // Critical is a file or folder of brainbox itself: a write grant that holds it would

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -144,6 +145,16 @@ func (f *Facts) observeProcess() {
 		f.NoFile = [2]uint64{soft, hard}
 	}
 	f.SetPCap = hasCapability(unix.CAP_SETPCAP)
+	f.Core = observeCore()
+}
+
+func observeCore() CoreFact {
+	var now unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_CORE, &now) != nil || now.Max != 0 {
+		return CoreFact{}
+	}
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	return CoreFact{None: true, Raise: hasCapability(unix.CAP_SYS_RESOURCE), Piped: err != nil || bytes.HasPrefix(pattern, []byte("|"))}
 }
 
 // hasCapability reports whether the calling thread has c in its effective set

@@ -102,7 +102,8 @@ func (d *planner) rlimits() {
 	add := func(resource int, cur, hard uint64) {
 		d.plan.Limits = append(d.plan.Limits, Limit{Resource: resource, Cur: cur, Max: hard})
 	}
-	add(unix.RLIMIT_CORE, coreOff, coreOff)
+	offClause, core := d.core()
+	add(unix.RLIMIT_CORE, core, core)
 	switch soft, hard := d.facts.NoFile[0], d.facts.NoFile[1]; {
 	case p.NoFile.Set && (hard == 0 || p.NoFile.V <= hard):
 		add(unix.RLIMIT_NOFILE, p.NoFile.V, p.NoFile.V)
@@ -122,5 +123,23 @@ func (d *planner) rlimits() {
 		d.simple("nofile", p.NoFile.Set, "RLIMIT_NOFILE", strconv.FormatUint(p.NoFile.V, 10), p.NoFile.Source)
 	}
 	d.simple("fsize", p.FSize.Set, "RLIMIT_FSIZE", strconv.FormatInt(p.FSize.V, 10)+" bytes", p.FSize.Source)
-	d.add(Clause{Name: "core", State: StateEnforced, Mechanism: "RLIMIT_CORE 1"})
+	d.add(offClause)
+}
+
+// core decides the clause of that name and the limit. A hard limit of 0, as ulimit -c 0
+// and systemd's LimitCORE=0 leave it, cannot become coreOff: it keeps files from being written,
+// but not a program that core_pattern names.
+func (d *planner) core() (c Clause, limit uint64) {
+	c = Clause{Name: "core", State: StateEnforced, Mechanism: "RLIMIT_CORE 1"}
+	limit = coreOff
+	fact := d.facts.Core
+	if fact.None && (d.inside || !fact.Raise) {
+		limit, c.Mechanism = 0, "RLIMIT_CORE 0"
+		if fact.Piped {
+			c.Mechanism, c.State = "", StateRefused
+			c.Requirement = "a hard RLIMIT_CORE of 1 or more, for core_pattern names a program of the host"
+			c.Route = "start brainbox without a hard limit of 0 (LimitCORE=0:1, ulimit -S -c 0), or --allow-degraded core"
+		}
+	}
+	return c, limit
 }
