@@ -27,7 +27,7 @@ _brainbox_flags_mv='--root --replace -f --json --help'
 _brainbox_operations='read write exec create remove rename connect bind unix host env syscall tool'
 _brainbox_profiles='debug default go minimal node offline-build python readonly rust'
 _brainbox_gaps='bridge deny env files gate hosts ipc network output protect seccomp time unix'
-_brainbox_clauses='protect metadata network hosts unix ipc shared_memory processes tree pids
+_brainbox_clauses='files protect deny metadata network hosts unix ipc shared_memory processes tree pids
 	memory cpu time output nofile fsize core env seccomp capabilities'
 
 # _brainbox_value FLAG CUR: completes the value of a flag; 1 when it takes none.
@@ -83,8 +83,15 @@ _brainbox() {
 		mapfile -t COMPREPLY < <(compgen -W "$_brainbox_verbs --help" -- "$cur")
 		return
 	fi
+	if [ "$verb" = policy ]; then
+		if [ "$COMP_CWORD" = 2 ]; then
+			mapfile -t COMPREPLY < <(compgen -W "$_brainbox_policy_verbs --help" -- "$cur")
+			return
+		fi
+		verb=${COMP_WORDS[2]}
+	fi
 	case $verb in
-	run | check | learn)
+	run | check | learn | export)
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			if [ "${COMP_WORDS[i]}" = -- ]; then
 				_brainbox_command $((i + 1))
@@ -92,12 +99,8 @@ _brainbox() {
 			fi
 		done
 		;;
-	policy)
-		if [ "$COMP_CWORD" = 2 ]; then
-			mapfile -t COMPREPLY < <(compgen -W "$_brainbox_policy_verbs --help" -- "$cur")
-			return
-		fi
-		verb=${COMP_WORDS[2]}
+	approve) # denies by an id, not a path
+		[ "$prev" != --deny ] || return 0
 		;;
 	esac
 	flags=_brainbox_flags_$verb

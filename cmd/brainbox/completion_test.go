@@ -89,7 +89,10 @@ func TestCompletionOffersValues(t *testing.T) {
 		"an operation":              {[]string{"brainbox", "why", "sys"}, []string{"syscall"}},
 		"the end of the flags":      {[]string{"brainbox", "run", ""}, []string{"--"}},
 		"flags are not the program": {[]string{"brainbox", "run", "--", "--isola"}, nil},
-		"a file to have removed":    {[]string{"brainbox", "rm", "completion_t"}, []string{"completion_test.go"}},
+		"a file to have removed":    {[]string{"brainbox", "rm", "completion_te"}, []string{"completion_test.go"}},
+		"an id is no file":          {[]string{"brainbox", "approve", "--deny", "completion_te"}, nil},
+		"but a path is":             {[]string{"brainbox", "run", "--deny", "completion_te"}, []string{"completion_test.go"}},
+		"an exported program":       {[]string{"brainbox", "policy", "export", "--", "mkfif"}, []string{"mkfifo"}},
 		"a hash is not completed":   {[]string{"brainbox", "write", "--base", ""}, nil},
 		"a signal":                  {[]string{"brainbox-kill", "7", "K"}, []string{"KILL"}},
 	} {
