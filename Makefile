@@ -2,13 +2,14 @@
 GO       ?= go
 PREFIX   ?= /usr/local
 FUZZTIME ?= 30s
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION  ?= $(shell hack/version)
+ZSH      ?= share/zsh/site-functions
 
 PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall clean
 
 all: build
 
@@ -70,7 +71,10 @@ man:
 	hack/man man/*.[1-9]
 
 install: build
-	hack/install '$(DESTDIR)' '$(PREFIX)'
+	hack/install bin '$(DESTDIR)' '$(PREFIX)' '$(ZSH)'
+
+uninstall:
+	hack/install -u bin '$(DESTDIR)' '$(PREFIX)' '$(ZSH)'
 
 clean:
 	rm -rf bin
