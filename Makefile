@@ -9,7 +9,7 @@ PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall sbom clean
 
 all: build
 
@@ -70,8 +70,11 @@ fmt:
 man:
 	hack/man man/*.[1-9]
 
-install: build
+install: build sbom
 	hack/install bin '$(DESTDIR)' '$(PREFIX)' '$(ZSH)'
+
+sbom: build
+	$(GO) run ./internal/cmd/sbom bin bin/doc
 
 uninstall:
 	hack/install -u bin '$(DESTDIR)' '$(PREFIX)' '$(ZSH)'
