@@ -9,7 +9,7 @@ PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall sbom clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall sbom dist clean
 
 all: build
 
@@ -19,7 +19,7 @@ demo: pure
 build: pure seccomp
 
 pure:
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(STAMP)' -o bin/ $(PURE)
+	CGO_ENABLED=0 GO='$(GO)' hack/gobuild -tags urfave_cli_no_docs -ldflags '$(STAMP)' -o bin/ $(PURE)
 
 seccomp:
 	hack/seccomp '$(STAMP)'
@@ -76,8 +76,11 @@ install: build sbom
 sbom: build
 	$(GO) run ./internal/cmd/sbom bin bin/doc
 
+dist:
+	hack/dist dist
+
 uninstall:
 	hack/install -u bin '$(DESTDIR)' '$(PREFIX)' '$(ZSH)'
 
 clean:
-	rm -rf bin
+	rm -rf bin dist
