@@ -126,8 +126,10 @@ func gateRequest(p *policy.Policy, place *launcher.Place) toolask.Request {
 			*to = append(*to, dir)
 		}
 	}
-	add(&r.Homes, place.Home)
-	add(&r.Homes, resolvedSocket(place.Home))
+	if place.Home != "" { // a user without an entry in /etc/passwd has none
+		add(&r.Homes, place.Home)
+		add(&r.Homes, resolvedSocket(place.Home))
+	}
 	for _, root := range p.Bridge.Roots {
 		add(&r.Roots, resolvedSocket(root.Abs))
 	}
