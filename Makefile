@@ -9,7 +9,7 @@ PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall sbom dist clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall sbom deb dist reproducible clean
 
 all: build
 
@@ -76,8 +76,14 @@ install: build sbom
 sbom: build
 	$(GO) run ./internal/cmd/sbom bin bin/doc
 
+deb:
+	GO='$(GO)' hack/deb dist
+
 dist:
 	hack/dist dist
+
+reproducible:
+	GO='$(GO)' hack/reproducible docs/evidence/reproducible.txt
 
 uninstall:
 	hack/install -u bin '$(DESTDIR)' '$(PREFIX)' '$(ZSH)'
