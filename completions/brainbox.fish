@@ -69,7 +69,7 @@ complete -c brainbox -n '__brainbox_is none' -a learn -d 'draft a policy by watc
 complete -c brainbox -n '__brainbox_is none' -a probe -d 'say what this kernel and place offer, by trying'
 complete -c brainbox -n '__brainbox_is none' -a policy -d 'show, validate, compile or export a policy'
 complete -c brainbox -n '__brainbox_is policy' -a show -d 'print the merged policy, with where each value came from'
-complete -c brainbox -n '__brainbox_is policy' -a validate -d 'check policy files; print every error'
+complete -c brainbox -n '__brainbox_is policy' -a validate -d 'check policies and seccomp profiles; print every error'
 complete -c brainbox -n '__brainbox_is policy' -a compile -d 'compile an OCI seccomp profile and print the filter'
 complete -c brainbox -n '__brainbox_is policy' -a export -d 'print the policy for an OCI runtime, or its filter for docker'
 complete -c brainbox -n '__brainbox_is none' -a version -d 'print the version'
@@ -163,6 +163,11 @@ complete -c brainbox $on -l quiet -s q -d 'say nothing but what went wrong'
 # Flags of probe.
 set -l on -n '__brainbox_is probe'
 complete -c brainbox $on -l json -d 'print the answers as JSON'
+
+# Flags of policy validate.
+set -l on -n '__brainbox_is policy-validate'
+complete -c brainbox $on -l diff -d 'list every call that a profile and the default filter answer differently'
+complete -c brainbox $on -l json -d 'print the findings as JSON, one object a file'
 
 # Flags of policy export.
 set -l on -n '__brainbox_is policy-export'
