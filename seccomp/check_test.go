@@ -63,13 +63,11 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckTakesEveryDefault(t *testing.T) {
-	for _, o := range AllOptions() {
-		p, err := Default(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Check(p); err != nil {
-			t.Errorf("%+v: %v", o, err)
+	for _, goarch := range arches {
+		for _, o := range AllOptions() {
+			if err := check(defaultOf(t, goarch, o), goarch); err != nil {
+				t.Errorf("%s %+v: %v", goarch, o, err)
+			}
 		}
 	}
 }
@@ -100,18 +98,19 @@ func TestExplain(t *testing.T) {
 		{Options{}, "listen", "errno EPERM"},
 		{Options{UnixSockets: true}, "listen", "allow"},
 	}
-	for _, tt := range tests {
-		p, err := Default(tt.o)
-		if err != nil {
-			t.Fatal(err)
+	for _, goarch := range arches {
+		for _, tt := range tests {
+			v, err := explain(defaultOf(t, goarch, tt.o), goarch, tt.name)
+			if err != nil || v.String() != tt.want || v.Partial {
+				t.Errorf("%s %+v: explain(%s) = %v, %v, want %s", goarch, tt.o, tt.name, v, err, tt.want)
+			}
+			if v.Allowed() != (tt.want == "allow") || v.Depends() != strings.HasPrefix(tt.want, "depends") {
+				t.Errorf("%s %+v: %s: Allowed %v, Depends %v", goarch, tt.o, tt.name, v.Allowed(), v.Depends())
+			}
 		}
-		v, err := Explain(p, tt.name)
-		if err != nil || v.String() != tt.want || v.Partial {
-			t.Errorf("%+v: Explain(%s) = %v, %v, want %s", tt.o, tt.name, v, err, tt.want)
-		}
-		if v.Allowed() != (tt.want == "allow") || v.Depends() != strings.HasPrefix(tt.want, "depends") {
-			t.Errorf("%+v: %s: Allowed %v, Depends %v", tt.o, tt.name, v.Allowed(), v.Depends())
-		}
+	}
+	if _, err := explain(defaultOf(t, "arm64", Options{}), "arm64", "open"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("explain of open on arm64 = %v, want ErrNotExist", err)
 	}
 	if _, err := Explain(whole(), "reed"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Explain of an unknown name = %v, want ErrNotExist", err)
@@ -152,7 +151,7 @@ func TestNumbers(t *testing.T) {
 	if _, ok := Number("arm64", "open"); ok {
 		t.Error("arm64 has no open")
 	}
-	for _, goarch := range []string{"amd64", "arm64"} {
+	for _, goarch := range arches {
 		names := Names(goarch)
 		if len(names) < 320 {
 			t.Errorf("%s has %d names", goarch, len(names))
@@ -223,30 +222,25 @@ func TestHotCallsStayInTheAllowBitmap(t *testing.T) {
 		if o.KeepsRoot {
 			continue // pays for its rules about open
 		}
-		p, err := Default(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		arch, err := AuditArch(runtime.GOARCH)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range hot {
-			want := Allow
-			if name == "connect" && o.UnixBroker && !o.UnixSockets && !o.Namespaces {
-				want = Notify
-			}
-			nr, ok := Number(runtime.GOARCH, name)
-			if !ok {
-				t.Fatalf("no number for %s", name)
-			}
-			actions := p.reach(only(nr), only(arch), func(in Insn, _ knowledge) {
-				if in.Code == opLdAbs && in.K >= offArgs {
-					t.Errorf("%+v: %s loads %s", o, name, fieldName(in.K))
+		for _, goarch := range arches {
+			p, arch := defaultOf(t, goarch, o), auditOf(t, goarch)
+			for _, name := range hot {
+				want := Allow
+				if name == "connect" && o.UnixBroker && !o.UnixSockets && !o.Namespaces {
+					want = Notify
 				}
-			})
-			if len(actions) != 1 || actions[0] != want {
-				t.Errorf("%+v: %s = %v, want %v", o, name, actions, want)
+				nr, ok := Number(goarch, name)
+				if !ok {
+					t.Fatalf("%s: no number for %s", goarch, name)
+				}
+				actions := p.reach(only(nr), only(arch), func(in Insn, _ knowledge) {
+					if in.Code == opLdAbs && in.K >= offArgs {
+						t.Errorf("%s %+v: %s loads %s", goarch, o, name, fieldName(in.K))
+					}
+				})
+				if len(actions) != 1 || actions[0] != want {
+					t.Errorf("%s %+v: %s = %v, want %v", goarch, o, name, actions, want)
+				}
 			}
 		}
 	}

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // TestGoldenDisassembly shows every instruction of every variant once: the parts,
 // and which of them the options select.
 func TestGoldenDisassembly(t *testing.T) {
-	for _, goarch := range []string{"amd64", "arm64"} {
+	for _, goarch := range arches {
 		raw, err := os.ReadFile("default-" + goarch + ".bpf")
 		if err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package seccomp
 import (
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 )
@@ -11,14 +10,11 @@ import (
 // Another listener is refused by whatever way the call comes, and nothing else is changed.
 func TestSoleListener(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	def, err := Default(Options{UnixBroker: true})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for goarch, entries := range map[string][]Data{
 		"amd64": {{Arch: auditAMD64, Nr: 317}, {Arch: auditAMD64, Nr: 317 | x32Bit}, {Arch: auditI386, Nr: 354}},
 		"arm64": {{Arch: auditARM64, Nr: 277}, {Arch: auditARM, Nr: 383}},
 	} {
+		def := defaultOf(t, goarch, Options{UnixBroker: true})
 		for name, p := range map[string]Program{"nothing": {ret}, "default": def, "untouched registers": {{Code: opRetA}}} {
 			changed, err := soleListener(p, goarch)
 			if err != nil {
@@ -58,31 +54,26 @@ func TestSoleListener(t *testing.T) {
 
 // The calls that the kernel need not run p for stay in its table, but for seccomp(2).
 func TestSoleListenerKeepsTheAllowBitmap(t *testing.T) {
-	p, err := Link(defaultBlob, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, err := SoleListener(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arch, err := AuditArch(runtime.GOARCH)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := 0
-	for nr := range uint32(600) {
-		d := Data{Nr: nr, Arch: arch}
-		if !inBitmap(p, d) {
-			continue
+	for _, goarch := range arches {
+		p := defaultOf(t, goarch, Options{})
+		changed, err := soleListener(p, goarch)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want, _ := Number(runtime.GOARCH, "seccomp"); inBitmap(changed, d) != (nr != want) {
-			t.Errorf("%s: in the table: %v", Name(runtime.GOARCH, nr), nr == want)
+		kept := 0
+		for nr := range uint32(600) {
+			d := Data{Nr: nr, Arch: auditOf(t, goarch)}
+			if !inBitmap(p, d) {
+				continue
+			}
+			if want, _ := Number(goarch, "seccomp"); inBitmap(changed, d) != (nr != want) {
+				t.Errorf("%s %s: in the table: %v", goarch, Name(goarch, nr), nr == want)
+			}
+			kept++
 		}
-		kept++
-	}
-	if kept < 100 {
-		t.Errorf("only %d calls are in the table: the test sees nothing", kept)
+		if kept < 100 {
+			t.Errorf("%s: only %d calls are in the table: the test sees nothing", goarch, kept)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,46 +68,49 @@ func inputs(p Program, nr, arch uint32, r *rand.Rand) []Data {
 
 // TestObserveChangesOnlyWhatIsDesigned runs every number with every kind of argument.
 func TestObserveChangesOnlyWhatIsDesigned(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	programs := map[string]Program{"nothing": nil, "computed": {{Code: opLdAbs, K: 24}, {Code: opRetA}}, "untouched registers": {{Code: opRetA}}}
-	for _, o := range []Options{{}, {KeepsRoot: true}, {UnixBroker: true}, {Network: NetHost, Debug: true, Namespaces: true}, {Network: NetPorts, UnixSockets: true}} {
-		p, err := Default(o)
-		if err != nil {
-			t.Fatal(err)
+	for _, goarch := range arches {
+		programs := map[string]Program{"nothing": nil, "computed": {{Code: opLdAbs, K: 24}, {Code: opRetA}}, "untouched registers": {{Code: opRetA}}}
+		for _, o := range []Options{{}, {KeepsRoot: true}, {UnixBroker: true}, {Network: NetHost, Debug: true, Namespaces: true}, {Network: NetPorts, UnixSockets: true}} {
+			programs[strings.ReplaceAll(strings.Trim(cmp.Diff(Options{}, o), " \n"), "\n", " ")] = defaultOf(t, goarch, o)
 		}
-		programs[strings.ReplaceAll(strings.Trim(cmp.Diff(Options{}, o), " \n"), "\n", " ")] = p
+		for name, p := range programs {
+			for _, m := range []Mark{testMark, 0} {
+				t.Run(goarch, func(t *testing.T) { testObserve(t, goarch, name, p, m) })
+			}
+		}
 	}
-	for name, p := range programs {
-		for _, m := range []Mark{testMark, 0} {
-			changed, err := observe(p, "amd64", m)
-			if err != nil {
-				t.Fatal(err)
+}
+
+func testObserve(t *testing.T, goarch, name string, p Program, m Mark) {
+	r := rand.New(rand.NewPCG(3, 4))
+	native, foreign := entries[goarch][0], auditAMD64^auditARM64^entries[goarch][0]
+	changed, err := observe(p, goarch, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p == nil {
+		p = Program{ret}
+	}
+	asked := map[Action]int{}
+	for nr := range uint32(600) {
+		list := inputs(p, nr, native, r)
+		for _, d := range list[:2] { // another architecture, x32, both
+			list = append(list, Data{Nr: nr, Arch: foreign, Args: d.Args}, Data{Nr: nr, Arch: entries[goarch][1], Args: d.Args},
+				Data{Nr: nr | x32Bit, Arch: native, Args: d.Args}, Data{Nr: nr | x32Bit, Arch: foreign, Args: d.Args})
+		}
+		for _, d := range list {
+			act := p.Eval(d)
+			want, got := designed(goarch, d, act, m), changed.Eval(d)
+			if got != want {
+				t.Fatalf("%s, mark %x, %+v: %v, want %v; the program's filter says %v", name, m, d, got, want, act)
 			}
-			if p == nil {
-				p = Program{ret}
-			}
-			asked := map[Action]int{}
-			for nr := range uint32(600) {
-				list := inputs(p, nr, auditAMD64, r)
-				for _, d := range list[:2] { // another architecture, x32, both
-					list = append(list, Data{Nr: nr, Arch: auditARM64, Args: d.Args}, Data{Nr: nr, Arch: 0x40000003, Args: d.Args},
-						Data{Nr: nr | x32Bit, Arch: auditAMD64, Args: d.Args}, Data{Nr: nr | x32Bit, Arch: auditARM64, Args: d.Args})
-				}
-				for _, d := range list {
-					act := p.Eval(d)
-					want, got := designed("amd64", d, act, m), changed.Eval(d)
-					if got != want {
-						t.Fatalf("%s, mark %x, %+v: %v, want %v; the program's filter says %v", name, m, d, got, want, act)
-					}
-					if got != act {
-						asked[act]++
-					}
-				}
-			}
-			if name == "nothing" && asked[Allow] == 0 || len(p) > 10 && (asked[Allow] == 0 || asked[Errno(1)] == 0) {
-				t.Errorf("%s: notified %v; want both allowed and refused calls", name, asked) // positive control
+			if got != act {
+				asked[act]++
 			}
 		}
+	}
+	if name == "nothing" && asked[Allow] == 0 || len(p) > 10 && (asked[Allow] == 0 || asked[Errno(1)] == 0) {
+		t.Errorf("%s: notified %v; want both allowed and refused calls", name, asked) // positive control
 	}
 }
 
@@ -150,37 +152,32 @@ func FuzzObserve(f *testing.F) {
 
 // A call that the kernel need not run p for needs no observed filter either.
 func TestObserveKeepsTheAllowBitmap(t *testing.T) {
-	p, err := Default(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, err := Observe(p, testMark)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arch, err := AuditArch(runtime.GOARCH)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := 0
-	for nr := range uint32(600) {
-		d, name := Data{Nr: nr, Arch: arch}, Name(runtime.GOARCH, nr)
-		if !inBitmap(p, d) {
-			continue
+	for _, goarch := range arches {
+		p := defaultOf(t, goarch, Options{})
+		changed, err := observe(p, goarch, testMark)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if slices.Contains(Observed(), name) {
-			if inBitmap(changed, d) {
-				t.Errorf("%s is in the bitmap, and would never be notified", name)
+		kept := 0
+		for nr := range uint32(600) {
+			d, name := Data{Nr: nr, Arch: auditOf(t, goarch)}, Name(goarch, nr)
+			if !inBitmap(p, d) {
+				continue
 			}
-			continue
+			if slices.Contains(observed, name) {
+				if inBitmap(changed, d) {
+					t.Errorf("%s: %s is in the bitmap, and would never be notified", goarch, name)
+				}
+				continue
+			}
+			kept++
+			if !inBitmap(changed, d) {
+				t.Errorf("%s: %s has left the bitmap", goarch, name)
+			}
 		}
-		kept++
-		if !inBitmap(changed, d) {
-			t.Errorf("%s has left the bitmap", name)
+		if kept < 100 {
+			t.Errorf("%s: only %d calls are in the bitmap: the test sees nothing", goarch, kept)
 		}
-	}
-	if kept < 100 {
-		t.Errorf("only %d calls are in the bitmap: the test sees nothing", kept)
 	}
 }
 
@@ -200,7 +197,7 @@ func TestObserveRefuses(t *testing.T) {
 }
 
 func TestObservedAndExplained(t *testing.T) {
-	for _, goarch := range []string{"amd64", "arm64"} {
+	for _, goarch := range arches {
 		for _, list := range [][]string{observed, explained} {
 			here := existing(list, goarch)
 			if goarch == "amd64" && len(here) != len(list) {
@@ -220,7 +217,7 @@ func TestObservedAndExplained(t *testing.T) {
 }
 
 func TestObservedFilterIsGolden(t *testing.T) {
-	for _, goarch := range []string{"amd64", "arm64"} {
+	for _, goarch := range arches {
 		arch, err := AuditArch(goarch)
 		if err != nil {
 			t.Fatal(err)

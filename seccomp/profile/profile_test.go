@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"brainbox/seccomp"
+	"brainbox/seccomp/tree"
 )
 
 // TestGeneratedTableOfTheDocs keeps docs/seccomp.md current.
@@ -60,41 +61,44 @@ func TestToolsKeepTheirCalls(t *testing.T) {
 		socketpair sendmsg recvmsg getsockopt seccomp prctl landlock_create_ruleset landlock_add_rule landlock_restrict_self
 		prlimit64 getrlimit setrlimit getpriority setpriority ioprio_get ioctl get_mempolicy set_mempolicy mbind unshare
 		capget capset setuid setgid setgroups`)
-	for _, o := range seccomp.AllOptions() {
-		if o.KeepsRoot {
-			continue // has no openat2
-		}
-		p, err := seccomp.Link(readBlob(t, "amd64"), o)
+	older := strings.Fields(`vfork fork arch_prctl chmod chown mknod poll select`) // amd64 alone has them
+	for _, goarch := range arches {
+		arch, err := seccomp.AuditArch(goarch)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range calls {
-			nr, ok := seccomp.Number("amd64", name)
-			if !ok {
-				t.Fatalf("no number for %s", name)
+		for _, o := range seccomp.AllOptions() {
+			if o.KeepsRoot {
+				continue // has no openat2
 			}
-			args := [6]uint64{}
-			if name == "socketpair" {
-				args = [6]uint64{afUnix, sockStream}
-			}
-			got := p.Eval(seccomp.Data{Nr: nr, Arch: 0xc000003e, Args: args})
-			if got != seccomp.Allow {
-				t.Errorf("%+v: %s = %v, want allow", o, name, got)
+			p := linked(t, goarch, o)
+			for _, name := range calls {
+				nr, ok := seccomp.Number(goarch, name)
+				if want := goarch == "amd64" || !slices.Contains(older, name); ok != want {
+					t.Fatalf("%s: %s has a number: %v, want %v", goarch, name, ok, want)
+				}
+				if !ok {
+					continue
+				}
+				args := [6]uint64{}
+				if name == "socketpair" {
+					args = [6]uint64{afUnix, sockStream}
+				}
+				if got := p.Eval(seccomp.Data{Nr: nr, Arch: arch, Args: args}); got != seccomp.Allow {
+					t.Errorf("%s %+v: %s = %v, want allow", goarch, o, name, got)
+				}
 			}
 		}
 	}
 }
 
-func readBlob(t testing.TB, goarch string) string {
-	t.Helper()
-	blob, err := os.ReadFile("../default-" + goarch + ".bpf")
-	if err != nil {
-		t.Fatal(err)
+func TestEachOptionOnlyWidens(t *testing.T) {
+	for _, goarch := range arches {
+		t.Run(goarch, func(t *testing.T) { testOnlyWidens(t, policies(t, goarch)) })
 	}
-	return string(blob)
 }
 
-func TestEachOptionOnlyWidens(t *testing.T) {
+func testOnlyWidens(t *testing.T, all []tree.Policy) {
 	widen := map[string]func(*seccomp.Options){
 		"UnixSockets": func(o *seccomp.Options) { o.UnixSockets = true },
 		"Namespaces":  func(o *seccomp.Options) { o.Namespaces = true },
@@ -103,7 +107,6 @@ func TestEachOptionOnlyWidens(t *testing.T) {
 		"UnixBroker":  func(o *seccomp.Options) { o.UnixBroker = true },
 		"root leaves": func(o *seccomp.Options) { o.KeepsRoot = false },
 	}
-	all := policies(t, "amd64")
 	for i, o := range seccomp.AllOptions() {
 		for name, set := range widen {
 			wide := o
@@ -132,14 +135,19 @@ func TestEachOptionOnlyWidens(t *testing.T) {
 // no call but connect is handed to the listener, so that paths stay with Landlock, and none is
 // answered here too.
 func TestOnlyConnectIsNotified(t *testing.T) {
-	connect, _ := seccomp.Number("amd64", "connect")
-	all := policies(t, "amd64")
-	for i, o := range seccomp.AllOptions() {
-		notified := o.UnixBroker && !o.UnixSockets && !o.Namespaces
-		for nr, rules := range all[i].Calls {
-			for _, r := range rules {
-				if want := notified && nr == connect; (r.Action == seccomp.Notify) != want {
-					t.Errorf("%+v: call %d has the rule %v", o, nr, r)
+	for _, goarch := range arches {
+		connect, ok := seccomp.Number(goarch, "connect")
+		if !ok {
+			t.Fatalf("%s has no connect", goarch)
+		}
+		all := policies(t, goarch)
+		for i, o := range seccomp.AllOptions() {
+			notified := o.UnixBroker && !o.UnixSockets && !o.Namespaces
+			for nr, rules := range all[i].Calls {
+				for _, r := range rules {
+					if want := notified && nr == connect; (r.Action == seccomp.Notify) != want {
+						t.Errorf("%s %+v: call %d has the rule %v", goarch, o, nr, r)
+					}
 				}
 			}
 		}
