@@ -43,6 +43,9 @@ func ruleset(t testing.TB, dirs ...string) int {
 	}
 	for _, dir := range dirs {
 		d, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if dir == "/lib64" && errors.Is(err, unix.ENOENT) {
+			continue // Debian has none on arm64
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
