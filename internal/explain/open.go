@@ -2,6 +2,7 @@ package explain
 
 import (
 	"encoding/binary"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -19,8 +20,8 @@ func seeCreat(l *look) {
 // zero for a kernel that does not know it.
 const howSize = 24
 
-// maxHow is what a structure may have: a page (openat2(2)).
-const maxHow = page
+// maxHow is what a structure may have: a page of this kernel (openat2(2)), 64 KiB on some of arm64.
+var maxHow = uint64(os.Getpagesize())
 
 func seeOpenat2(l *look) {
 	size := l.c.Args[3]
