@@ -27,6 +27,38 @@ func tryLandlock(abi int) error {
 	return nil
 }
 
+func tryKernel() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	// Not /proc/self, which emulators know.
+	if exe, err := os.Readlink("/proc/thread-self/exe"); err != nil || exe != self {
+		return fmt.Errorf("/proc says that %q runs, not %q: %w", exe, self, err)
+	}
+	from, to := []byte("k"), make([]byte, 1)
+	local := []unix.Iovec{{Base: &to[0], Len: 1}}
+	remote := []unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(&from[0])), Len: 1}}
+	if _, err := unix.ProcessVMReadv(os.Getpid(), local, remote, 0); err != nil || to[0] != 'k' {
+		return fmt.Errorf("process_vm_readv: %w", err)
+	}
+	fd := -1
+	cmd := exec.CommandContext(context.Background(), self, "-test.run=^$")
+	cmd.SysProcAttr = &syscall.SysProcAttr{PidFD: &fd, Pdeathsig: unix.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("clone with CLONE_PIDFD: %w", err)
+	}
+	err = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed, or was faster
+	if fd >= 0 {
+		_ = unix.Close(fd)
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
 // trySeccomp asks to load a filter at the null address: the kernel looks at
 // the flags first and answers EFAULT when it would have loaded one.
 func trySeccomp() error { return tryFilter(0) }

@@ -15,6 +15,7 @@ const MustRun = "BRAINBOX_TEST_MUST_RUN"
 const (
 	wordLandlock     = "landlock"
 	wordSeccomp      = "seccomp"
+	wordKernel       = "kernel"
 	wordNotify       = "notify"
 	wordUserns       = "userns"
 	wordNetns        = "netns"
@@ -37,7 +38,7 @@ const (
 // plainWords are the words without a number that are no tool.
 func plainWords() []string {
 	return []string{
-		wordSeccomp, wordNotify, wordUserns, wordNetns, wordRoot, wordUser,
+		wordKernel, wordSeccomp, wordNotify, wordUserns, wordNetns, wordRoot, wordUser,
 		wordCgroupKill, wordCgroupMemory, wordOverlay, wordCasefold, wordBtrfs,
 		wordExt4, wordXFS, wordVFAT, wordFUSE, wordTTY, wordPrograms, wordRegistry,
 	}
