@@ -23,6 +23,10 @@
 // other variables with that prefix are handed over. The module cache of the
 // user has what go.mod asks for.
 //
+// With -goarch the tests are built for another architecture, without cgo; something has to
+// run them: hack/arm64-test registers an emulator. -report lists, for each package, how many
+// tests passed and each that was skipped or failed, with the first line that it said.
+//
 // # Limits
 //
 // Another uid than the caller's needs root. Tools that only the caller may reach

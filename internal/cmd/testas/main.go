@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -21,6 +22,8 @@ type options struct {
 	assert   bool   // this process is the one that asserts its identity
 	self     bool   // run as the caller
 	flags    string // for go test, with self
+	goarch   string // what the tests are built for
+	report   string // file for what ran and what did not
 	packages []string
 }
 
@@ -62,6 +65,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&opts.assert, "assert", false, "only assert that this process has the uid and the gid")
 	flags.BoolVar(&opts.self, "self", false, "run the tests as the caller, by go test, and only those that fail again")
 	flags.StringVar(&opts.flags, "flags", "", "with -self: `FLAGS` for go test")
+	flags.StringVar(&opts.goarch, "goarch", runtime.GOARCH, "`ARCHITECTURE` that the tests are built for, without cgo if it is another")
+	flags.StringVar(&opts.report, "report", "", "`FILE` to append to: of each package what passed, and each test that did not, with its reason")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}

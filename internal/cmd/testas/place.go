@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -22,9 +23,13 @@ type pkg struct {
 
 // list asks the go command for the packages, those with the most test files first, and the
 // module's folder.
-func list(ctx context.Context, patterns []string) (module string, pkgs []pkg, err error) {
+func list(ctx context.Context, goarch string, patterns []string) (module string, pkgs []pkg, err error) {
 	const format = "{{.Module.Dir}}\t{{.Dir}}\t{{.ImportPath}}\t{{len .TestGoFiles}}\t{{len .XTestGoFiles}}"
-	out, err := goCommand(ctx, append([]string{"list", "-f", format}, patterns...)...)
+	args := []string{"list", "-f", format}
+	if goarch != runtime.GOARCH {
+		args = append(args, "-e") // a package may be nothing without cgo
+	}
+	out, err := goFor(ctx, goarch, append(args, patterns...)...)
 	if err != nil {
 		return "", nil, err
 	}
@@ -55,7 +60,15 @@ func list(ctx context.Context, patterns []string) (module string, pkgs []pkg, er
 // goCommand runs the go command and returns its standard output. The error has
 // what it said.
 func goCommand(ctx context.Context, args ...string) (string, error) {
+	return goFor(ctx, runtime.GOARCH, args...)
+}
+
+// goFor is goCommand for an architecture. There is no cgo for another one.
+func goFor(ctx context.Context, goarch string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
+	if goarch != runtime.GOARCH {
+		cmd.Env = append(os.Environ(), "GOARCH="+goarch, "CGO_ENABLED=0")
+	}
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

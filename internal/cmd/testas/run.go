@@ -24,7 +24,7 @@ type user struct {
 
 // testAll builds, copies and runs. Everything it made is removed at the end.
 func testAll(ctx context.Context, opts options, stdout io.Writer) (err error) {
-	module, pkgs, err := list(ctx, opts.packages)
+	module, pkgs, err := list(ctx, opts.goarch, opts.packages)
 	if err != nil {
 		return err
 	}
@@ -67,14 +67,19 @@ func (u user) all(ctx context.Context, opts options, pkgs []pkg, stdout io.Write
 	}
 	failed := 0
 	var broken error
+	var report strings.Builder
 	for i := range pkgs {
 		r := <-results[i]
 		_, _ = stdout.Write(r.text)
+		report.WriteString(r.report)
 		broken = errors.Join(broken, r.broken)
 		if r.failed != nil {
 			fmt.Fprintf(stdout, "FAIL\t%s\t%v\n", pkgs[i].path, r.failed)
 			failed++
 		}
+	}
+	if opts.report != "" {
+		broken = errors.Join(broken, appendTo(opts.report, report.String()))
 	}
 	if broken == nil && failed > 0 {
 		return fmt.Errorf("%d of %d packages failed", failed, len(pkgs))
@@ -85,6 +90,7 @@ func (u user) all(ctx context.Context, opts options, pkgs []pkg, stdout io.Write
 // result is what became of a package: what it printed, and why it failed or was not tested.
 type result struct {
 	text           []byte
+	report         string
 	failed, broken error
 }
 
@@ -94,13 +100,14 @@ func (u user) one(ctx context.Context, opts options, p pkg, binary string) (r re
 	defer func() { r.text = out.Bytes() }()
 	if p.tests == 0 {
 		fmt.Fprintf(&out, "-\t%s\tno test files\n", p.path)
+		r.report = "\n" + p.path + "\n    no tests here\n"
 		return r
 	}
-	if _, r.broken = goCommand(ctx, "test", "-c", "-o", binary, p.path); r.broken != nil {
+	if _, r.broken = goFor(ctx, opts.goarch, "test", "-c", "-o", binary, p.path); r.broken != nil {
 		return r
 	}
 	if r.broken = os.Chmod(binary, 0o755); r.broken == nil {
-		r.failed = u.test(ctx, opts, p, binary, &out)
+		r.report, r.failed = u.test(ctx, opts, p, binary, &out)
 	}
 	return r
 }
@@ -144,7 +151,7 @@ func (u user) assert(ctx context.Context) error {
 }
 
 // test runs one test binary and judges its output.
-func (u user) test(ctx context.Context, opts options, p pkg, binary string, stdout io.Writer) error {
+func (u user) test(ctx context.Context, opts options, p pkg, binary string, stdout io.Writer) (report string, _ error) {
 	// The binary's own limit comes first, and says which test it was in.
 	ctx, cancel := context.WithTimeout(ctx, opts.timeout+time.Minute)
 	defer cancel()
@@ -155,6 +162,7 @@ func (u user) test(ctx context.Context, opts options, p pkg, binary string, stdo
 	dir := filepath.Join(u.base, "src", p.dir)
 	out, err := u.command(ctx, dir, binary, args...).CombinedOutput()
 	n := count(string(out))
+	report = describe(p.path, string(out), err)
 	if err == nil && n.ran == 0 {
 		err = errors.New("no test ran")
 	}
@@ -162,12 +170,12 @@ func (u user) test(ctx context.Context, opts options, p pkg, binary string, stdo
 	if err != nil {
 		_, _ = io.WriteString(stdout, failures(string(out)))
 		if shaky = unsteady(string(out)); len(shaky) == 0 || ctx.Err() != nil {
-			return err
+			return report, err
 		}
 		out, failed := u.command(ctx, dir, binary, append(args, onlyThese(shaky)...)...).CombinedOutput()
 		if failed != nil || count(string(out)).ran < again*len(shaky) {
 			_, _ = io.WriteString(stdout, failures(string(out)))
-			return err
+			return report, err
 		}
 	}
 	fmt.Fprintf(stdout, "ok\t%s\t%d tests", p.path, n.ran)
@@ -178,7 +186,7 @@ func (u user) test(ctx context.Context, opts options, p pkg, binary string, stdo
 		fmt.Fprintf(stdout, ", UNSTEADY: %s", strings.Join(shaky, " "))
 	}
 	fmt.Fprintln(stdout)
-	return nil
+	return report, nil
 }
 
 // command is a program under the uid, in an environment of its own.

@@ -8,12 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 )
 
 // testSelf runs the tests as the caller, by go test, and those that failed again.
 func testSelf(ctx context.Context, opts options, stdout io.Writer) error {
-	_, pkgs, err := list(ctx, opts.packages)
+	_, pkgs, err := list(ctx, runtime.GOARCH, opts.packages)
 	if err != nil {
 		return err
 	}
