@@ -9,7 +9,7 @@ PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man install uninstall sbom deb dist reproducible clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man arm64 arm64-test install uninstall sbom deb dist reproducible clean
 
 all: build
 
@@ -23,6 +23,14 @@ pure:
 
 seccomp:
 	hack/seccomp '$(STAMP)'
+
+# Every command for arm64, in bin/arm64.
+arm64:
+	hack/arm64 '$(STAMP)'
+
+# The tests for arm64 by an emulator of programs; what came of them is in docs/evidence.
+arm64-test:
+	hack/arm64-test docs/evidence/arm64-user.txt
 
 test:
 	hack/test both
