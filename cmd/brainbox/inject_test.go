@@ -105,6 +105,7 @@ func TestAutoFallsBackForWhatIsNotOffered(t *testing.T) {
 
 // The build that is shipped does not listen to the variable.
 func TestTheUsualBuildInjectsNothing(t *testing.T) {
+	needs.LandlockABI(t, 1)
 	exe := filepath.Join(t.TempDir(), "brainbox") // by its name the test binary is brainbox
 	self, err := os.Executable()
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brainbox/internal/needs"
 )
 
 // secret is a file of secrets that the user of the test can read, and open one that is none,
@@ -110,6 +112,7 @@ func TestLearnFromAFailure(t *testing.T) {
 
 // What cannot be learned from is refused before anything runs.
 func TestLearnRefuses(t *testing.T) {
+	needs.Kernel(t)
 	w := newLearnWorld(t, "ln -s nowhere ../policies/link; mkdir ../policies/folder; echo mine >../policies/mine")
 	command := []string{"--", "/bin/sh", "-c", "echo ran"}
 	for name, args := range map[string][]string{
@@ -196,6 +199,7 @@ func TestDraftFileIsNobodyElses(t *testing.T) {
 
 // -o - prints the policy after what the program said.
 func TestLearnPrints(t *testing.T) {
+	needs.Kernel(t)
 	w := newLearnWorld(t, "")
 	out, errs, status := w.brainbox(t, "learn", "-q", "--no-verify", "-o", "-", "--", "/bin/sh", "-c", "echo ran")
 	said, text, ok := strings.Cut(out, "\n")

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"brainbox/seccomp"
+
+	"brainbox/internal/needs"
 )
 
 // me is how a server sees the program of this test: this process's user, without groups if
@@ -117,6 +119,7 @@ func serve0(t testing.TB, name string) *server {
 
 // Errors of form are the kernel's: the same program gets them without anybody between.
 func TestErrorsAreTheKernels(t *testing.T) {
+	needs.Kernel(t)
 	dir := folder(t)
 	at := filepath.Join(dir, "listed")
 	serve(t, "unix", at)

@@ -1,10 +1,15 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"brainbox/internal/needs"
+)
 
 // Without time left it is not known whether only the host has a name, which is not the same as
 // that nothing was denied.
 func TestNoTimeLeftIsTold(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "in/")
 	for left, want := range map[bool]string{true: "", false: "read none unknown"} {

@@ -12,6 +12,7 @@ import (
 
 // A script is started by its interpreters, and a program by what loads it: each is asked for.
 func TestExec(t *testing.T) {
+	needs.Kernel(t)
 	sh := needs.Program(t, "sh")
 	dir := realTemp(t)
 	put(t, dir, "in/", "out/", "out/p|")

@@ -1,10 +1,15 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"brainbox/internal/needs"
+)
 
 // The name of a program's choice is not carried to a file system that others serve: there only
 // the kernel's cache is asked.
 func TestLookOnHost(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "d/", "d/f", "link -> d/f")
 	local, foreign := func(int) bool { return true }, func(int) bool { return false }

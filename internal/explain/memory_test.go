@@ -30,6 +30,7 @@ func lastPage(t *testing.T) []byte {
 
 // A name is read up to its zero and no page further, however long it is.
 func TestReadString(t *testing.T) {
+	needs.Kernel(t)
 	pages := lastPage(t)
 	tid := os.Getpid()
 	for _, length := range []int{0, 1, 255, 256, 257, 4094, 4095} {

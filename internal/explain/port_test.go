@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brainbox/launcher"
+
+	"brainbox/internal/needs"
 )
 
 // ownLoopback is a judge of a program with a network of its own.
@@ -33,6 +35,7 @@ func inet6Address(port uint16, host [16]byte) []byte {
 // In a network of the program's own its loopback is no denial, whoever listens; other addresses
 // are.
 func TestOwnNetwork(t *testing.T) {
+	needs.Kernel(t)
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -127,6 +127,7 @@ func TestSee(t *testing.T) {
 
 // With Uses the sink has what is allowed, and what fails anyway with a word for that.
 func TestSeeUses(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "in/", "in/f", "out/", "out/f")
 	w := newWatch(t, Config{Judge: grants{below: []string{dir + "/in"}}, Uses: true})
@@ -144,6 +145,7 @@ func TestSeeUses(t *testing.T) {
 
 // What a call looked like that waits no more is nobody's.
 func TestSeeGone(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "f")
 	w := newWatch(t, Config{Judge: grants{}})
@@ -157,6 +159,7 @@ func TestSeeGone(t *testing.T) {
 
 // The mode of a file refuses before the plan does: that is no denial of the plan.
 func TestSeeMode(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "d/", "d/f", "open", "shut")
 	for name, mode := range map[string]os.FileMode{"d": 0o555, "shut": 0} {
@@ -212,6 +215,7 @@ func TestRefuse(t *testing.T) {
 // What only a tracer may read of another process is refused by more than the plan: it is told
 // as not known. That of the program's own is not.
 func TestOfAnotherProcess(t *testing.T) {
+	needs.Kernel(t)
 	w := newWatch(t, Config{Judge: grants{below: []string{"/proc"}}})
 	cat := exec.CommandContext(t.Context(), needs.Program(t, "cat"))
 	end, err := cat.StdinPipe()

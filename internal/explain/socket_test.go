@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brainbox/launcher"
+
+	"brainbox/internal/needs"
 )
 
 // socketAddress is an address in the kernel's form.
@@ -24,6 +26,7 @@ func inet(family uint16, port uint16) []byte {
 }
 
 func TestSockets(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "f", "d/")
 	t.Chdir(dir)
@@ -90,6 +93,7 @@ func TestSockets(t *testing.T) {
 
 // A lookup of a name is told where nobody answers it, and only there.
 func TestLookup(t *testing.T) {
+	needs.Kernel(t)
 	kinds := map[string]int{"udp": unix.SOCK_DGRAM, "tcp": unix.SOCK_STREAM}
 	for name, kind := range kinds {
 		fd, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)

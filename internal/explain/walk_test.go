@@ -35,6 +35,7 @@ func resolved(n *name) string {
 
 // The quick way, the walk and the kernel agree on every name.
 func TestWalkAgreesWithKernel(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t) + "/1/2/3/4/5/6" // so deep that no name leads out
 	put(t, dir, "a/", "a/b/", "a/b/f", "a/f", "a/up -> ..", "a/l -> b/f", "a/b/abs -> "+dir+"/a", "x -> a/b/../up", "loop -> loop/a",
 		"gone -> a/none", "far -> a/none/none", "slash -> a/b/", "fileslash -> a/f/")
@@ -122,6 +123,7 @@ func byKernel(text string, h how) string {
 
 // Names in /proc mean the program's own part of it, not this process's.
 func TestOwnProc(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "in/", "out/", "out/f")
 	cmd := exec.CommandContext(t.Context(), needs.Program(t, "sleep"), "1000")
@@ -172,6 +174,7 @@ func TestOwnProc(t *testing.T) {
 
 // A folder that is gone, and names that end as the kernel's word for that does.
 func TestDeletedFolder(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	put(t, dir, "gone/", "there (deleted)/", "there (deleted)/f")
 	w := newWatch(t, Config{Judge: grants{}})
@@ -236,6 +239,7 @@ func TestHangingFileSystem(t *testing.T) {
 // Links can make a name of a hundred thousand components: who asks for that is told as not
 // known, and costs the supervisor little.
 func TestWalkIsBounded(t *testing.T) {
+	needs.Kernel(t)
 	dir := realTemp(t)
 	long := strings.Repeat("d/../", 2000/len("d/../"))
 	put(t, dir, "d/", "one -> "+long+"none", "four -> "+long+"three", "three -> "+long+"two", "two -> "+long+"one")

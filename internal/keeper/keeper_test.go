@@ -19,6 +19,8 @@ import (
 	"brainbox/internal/procfs"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -123,6 +125,7 @@ func allGone(t *testing.T, pids []int) {
 }
 
 func TestExitStatus(t *testing.T) {
+	needs.Kernel(t)
 	for script, want := range map[string]Exit{
 		"exit 0": {}, "exit 3": {Code: 3}, "kill -9 $$": {Code: -1, Signal: syscall.SIGKILL},
 	} {
@@ -137,6 +140,7 @@ func TestExitStatus(t *testing.T) {
 }
 
 func TestProgramStandsAlone(t *testing.T) {
+	needs.Kernel(t)
 	r := start(t, `exec 2>&1; pwd -P; tr '\0' '\n' </proc/self/environ; ls /proc/self/fd; cut -d' ' -f5,6 /proc/$$/stat; echo $$; grep SigIgn /proc/self/status; echo "$0"`, nil)
 	out, err := io.ReadAll(r.out)
 	if err != nil {
@@ -164,6 +168,7 @@ func TestProgramStandsAlone(t *testing.T) {
 }
 
 func TestDaemonsAreEnded(t *testing.T) {
+	needs.Kernel(t)
 	const daemons = `echo $$ >>p
 (setsid sh -c 'echo $$ >>p; trap "" TERM HUP; while :; do sleep 1; done' &)
 setsid sh -c '(setsid sh -c "echo \$\$ >>p; exec sleep 300" &) ; exit 0'
@@ -213,6 +218,7 @@ sh -c 'trap "" TERM; echo $$ >>p; while :; do sleep 1; done' &
 }
 
 func TestStopLeavesTimeToEnd(t *testing.T) {
+	needs.Kernel(t)
 	r := start(t, `trap 'echo bye >bye; exit 5' TERM; echo $$ >>p; while :; do sleep 0.05; done`, func(p *Program) { p.Grace = 2 * busy })
 	r.pids(t, "p", 1)
 	begun := time.Now()
@@ -231,6 +237,7 @@ func TestStopLeavesTimeToEnd(t *testing.T) {
 
 // One call's end takes nothing of another's, nor of a child of the caller's own.
 func TestOthersAreLeftAlone(t *testing.T) {
+	needs.Kernel(t)
 	own := exec.Command("sleep", "300")
 	if err := own.Start(); err != nil {
 		t.Fatal(err)
@@ -261,6 +268,7 @@ func TestOthersAreLeftAlone(t *testing.T) {
 }
 
 func TestForksThatNeverStop(t *testing.T) {
+	needs.Kernel(t)
 	r := start(t, `echo 'echo $$ >>p; sh ./f & exit' >f; echo $$ >>p; sh ./f & sleep 300`, nil)
 	r.pids(t, "p", 20)
 	r.Kill()
@@ -275,6 +283,7 @@ func TestForksThatNeverStop(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	needs.Kernel(t)
 	script := filepath.Join(t.TempDir(), "s")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 4\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -320,6 +329,7 @@ func TestServeByHand(t *testing.T) {
 
 // A descriptor that somebody forgot to mark does not reach the program.
 func TestStrayDescriptors(t *testing.T) {
+	needs.Kernel(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"brainbox/internal/needs"
 )
 
 // mayGo lets a script go on that must not before its start is over.
@@ -17,6 +19,7 @@ func (r *run) mayGo(t *testing.T) {
 
 // A program may kill its keeper: it dies with it, and so does its session.
 func TestKeeperKilledByItsProgram(t *testing.T) {
+	needs.Kernel(t)
 	r := start(t, `sh -c 'echo $$ >>p; exec sleep 300' & echo $$ >>p; while [ $(wc -l <p) -lt 2 ]; do :; done; until [ -e go ]; do sleep 0.01; done; kill -9 $PPID; sleep 300`, nil)
 	r.mayGo(t)
 	pids := r.pids(t, "p", 2)
@@ -27,6 +30,7 @@ func TestKeeperKilledByItsProgram(t *testing.T) {
 }
 
 func TestKeeperStoppedByItsProgram(t *testing.T) {
+	needs.Kernel(t)
 	r := start(t, `echo $$ >>p; until [ -e go ]; do sleep 0.01; done; kill -STOP $PPID; echo $$ >>p; sleep 300`, nil)
 	r.mayGo(t)
 	pids := r.pids(t, "p", 2)

@@ -57,6 +57,7 @@ func TestManyThreads(t *testing.T) {
 
 // esc/SC-13: after the end of whoever listens a call fails and is not made.
 func TestClosedServerMeansNoCall(t *testing.T) {
+	needs.Seccomp(t)
 	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +241,7 @@ func TestBound(t *testing.T) {
 }
 
 func TestEnterThatFailsRefusesTheServer(t *testing.T) {
+	needs.Seccomp(t)
 	if _, err := New(Config{Enter: func() error { return unix.EPERM }}); !errors.Is(err, unix.EPERM) {
 		t.Errorf("New = %v, want EPERM", err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait of these tests; nothing waits that long unless it fails.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 func procOf(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
 

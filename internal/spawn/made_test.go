@@ -143,6 +143,7 @@ try file cat secret/f; try write touch ro/f; try own mount -t tmpfs none free; c
 
 // What a proc of the host's tells about other users is hidden in the program's own.
 func TestMaskInProc(t *testing.T) {
+	needs.Kernel(t)
 	if read(t, "/proc/key-users") == "" {
 		t.Fatal("the host's file is empty: nothing would be shown")
 	}

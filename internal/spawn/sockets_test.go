@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // withNamespaces calls f in the hook of a start.
@@ -135,6 +137,7 @@ func TestSocketsChildIsNobodyElses(t *testing.T) {
 
 // One that ends before it has made anything is no success, whoever ended it.
 func TestSocketsChildThatEnds(t *testing.T) {
+	needs.Kernel(t)
 	e := newErrand(1)
 	e.add("exit_group", unix.SYS_EXIT_GROUP)
 	var failed *Error

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -107,6 +109,7 @@ func read(t testing.TB, path string) string {
 }
 
 func TestStartConfines(t *testing.T) {
+	needs.LandlockABI(t, 1)
 	w, out := t.TempDir(), t.TempDir()
 	secret := filepath.Join(out, "secret")
 	if err := os.WriteFile(secret, []byte("s3cret"), 0o644); err != nil {
@@ -143,6 +146,7 @@ echo hi >%[1]s/ok; cat /proc/self/status >%[1]s/status; umask >%[1]s/umask; exit
 }
 
 func TestDescriptors(t *testing.T) {
+	needs.Kernel(t)
 	w := t.TempDir()
 	leak, err := unix.FcntlInt(0, unix.F_DUPFD, 1500) // above 1024, not close-on-exec
 	if err != nil {
@@ -166,6 +170,7 @@ func TestDescriptors(t *testing.T) {
 }
 
 func TestEveryStepCanFail(t *testing.T) {
+	needs.LandlockABI(t, 1)
 	for _, step := range Steps() {
 		t.Run(step.String(), func(t *testing.T) {
 			w := t.TempDir()
@@ -210,6 +215,7 @@ func dirFD(t testing.TB, dir string) int {
 }
 
 func TestSelfTestCatchesWhatIsNotRefused(t *testing.T) {
+	needs.LandlockABI(t, 1)
 	w := t.TempDir()
 	r := request(t, w, "echo ran >"+w+"/ran")
 	r.Probes = []Probe{{Name: "open of a granted file", Nr: unix.SYS_OPENAT, Path: "/bin/sh", PathArg: 1, Errnos: []syscall.Errno{unix.EACCES}}}
@@ -256,6 +262,7 @@ func becomeChild() {
 }
 
 func TestBecome(t *testing.T) {
+	needs.Kernel(t)
 	cmd := &Request{
 		Path: "/proc/self/exe", Argv: []string{"spawn.test"}, Env: []string{"SPAWN_TEST_BECOME=1"}, Unconfined: true,
 		Stdio: [3]int{0, 1, 1}, Umask: 0o22,

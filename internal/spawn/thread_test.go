@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // A request for another thread starts nothing; one for this thread does.
 func TestThread(t *testing.T) {
+	needs.Kernel(t)
 	for _, c := range []struct {
 		name   string
 		inside bool

@@ -103,6 +103,7 @@ func TestTryCallsInNamespaces(t *testing.T) {
 
 // The kernel's own words come back too, and through the init.
 func TestTryCallsTakesWhatTheKernelWrites(t *testing.T) {
+	needs.LandlockABI(t, 1)
 	in := t.TempDir()
 	if err := os.WriteFile(in+"/file", []byte("seven b"), 0o644); err != nil {
 		t.Fatal(err)

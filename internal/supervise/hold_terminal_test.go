@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // TestOutputOfAHeldProgram: what a relay has read already is held back too.
@@ -123,6 +125,7 @@ exit 7`}
 
 // TestHoldEndsWithItsContext: who asks no more does not leave anybody stopped.
 func TestHoldEndsWithItsContext(t *testing.T) {
+	needs.Kernel(t)
 	mark := newMark(t)
 	x := openSession(t, spec{Hold: true, Mark: mark, Script: "sleep 1000 & echo ready; read -r x; exit 7"})
 	x.see("started", "ready")

@@ -16,6 +16,7 @@ import (
 
 // ways runs a test with all the ways in which a program is held.
 func ways(t *testing.T, test func(t *testing.T, s spec)) {
+	needs.Kernel(t)
 	t.Run("as a child", func(t *testing.T) { test(t, spec{Hold: true}) })
 	t.Run("in namespaces", func(t *testing.T) {
 		needs.Userns(t)

@@ -53,6 +53,7 @@ func everywhere() (*spawn.Namespaces, error) {
 
 // both runs a test without and with namespaces.
 func both(t *testing.T, test func(t *testing.T, inside bool)) {
+	needs.Kernel(t)
 	t.Run("as a child", func(t *testing.T) { test(t, false) })
 	t.Run("in namespaces", func(t *testing.T) {
 		needs.Userns(t)
