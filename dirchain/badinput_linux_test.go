@@ -127,7 +127,9 @@ func lease(path string) int {
 		return 91
 	}
 	_, _ = os.Stdout.WriteString("ready\n")
-	select {}
+	for {
+		time.Sleep(time.Hour) // a program of which nothing is left to run would end itself
+	}
 }
 
 func TestLeasedFile(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 
 	"brainbox/bridge/envelope"
 	"brainbox/internal/strictjson"
+
+	"brainbox/internal/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -125,6 +127,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	needs.Kernel(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,10 @@ func TestMain(m *testing.M) {
 // and COMMAND may be "pair", which runs its arguments with a connected socket as
 // descriptor 3, a listening one as 4 and a datagram one as 5, or "closed", which runs them
 // where nobody may make user namespaces.
-func TestScript(t *testing.T) { scripts(t, "testdata/script") }
+func TestScript(t *testing.T) {
+	needs.Kernel(t)
+	scripts(t, "testdata/script")
+}
 
 // TestScriptInside runs testdata/inside/*.txtar, which start in namespaces.
 func TestScriptInside(t *testing.T) {

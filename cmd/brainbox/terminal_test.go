@@ -75,6 +75,7 @@ func onTerminal(t *testing.T, args ...string) (status int, screen string) {
 // What stays open is said on a terminal, in one line, unless -q is given, and never beside
 // a refusal. That it is not said elsewhere is in the scripts.
 func TestOpenClausesAreSaidOnATerminal(t *testing.T) {
+	needs.Kernel(t)
 	status, screen := onTerminal(t, "run", "--isolation", "landlock", "--", "true")
 	if status != 0 || strings.Count(screen, "\n") != 1 || !strings.HasPrefix(screen, "brainbox: isolation landlock, open: ") {
 		t.Errorf("status %d, screen %q", status, screen)
@@ -89,6 +90,7 @@ func TestOpenClausesAreSaidOnATerminal(t *testing.T) {
 
 // The program's terminal is its own alone: it can be opened, and no other can.
 func TestTheProgramHasItsTerminal(t *testing.T) {
+	needs.Kernel(t)
 	status, screen := onTerminal(t, "run", "-q", "--", "sh", "-c", "tty; echo here >/dev/tty; stty size >/dev/null; exit 6")
 	if status != 6 || !strings.Contains(screen, "/dev/pts/") && !strings.Contains(screen, "/dev/console") || !strings.Contains(screen, "here") {
 		t.Errorf("status %d, screen %q", status, screen)

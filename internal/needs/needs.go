@@ -17,7 +17,7 @@ func LandlockABI(t testing.TB, abi int) {
 
 // Kernel asks for what every start and every look at another process is made of, and what an
 // emulator of single programs lacks: clone(2) with CLONE_PIDFD (Linux 5.2),
-// process_vm_readv(2) (Linux 3.2), and a /proc that names the program which runs.
+// process_vm_readv(2) (Linux 3.2), openat2(2) (Linux 5.6), and a /proc that names the program which runs.
 func Kernel(t testing.TB) { t.Helper(); need(t, wordKernel, tryKernel) }
 
 // Seccomp asks for seccomp filters (Linux 3.17, seccomp(2)).

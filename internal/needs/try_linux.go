@@ -42,6 +42,12 @@ func tryKernel() error {
 	if _, err := unix.ProcessVMReadv(os.Getpid(), local, remote, 0); err != nil || to[0] != 'k' {
 		return fmt.Errorf("process_vm_readv: %w", err)
 	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	root, err := unix.Openat2(unix.AT_FDCWD, "/", &how)
+	if err != nil {
+		return fmt.Errorf("openat2: %w", err)
+	}
+	_ = unix.Close(root)
 	fd := -1
 	cmd := exec.CommandContext(context.Background(), self, "-test.run=^$")
 	cmd.SysProcAttr = &syscall.SysProcAttr{PidFD: &fd, Pdeathsig: unix.SIGKILL}
