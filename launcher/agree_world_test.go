@@ -40,6 +40,10 @@ func (w small) build(t testing.TB) {
 		dir = w.root + "/" + dir
 		all = append(all, os.Mkdir(dir, 0o755))
 		for _, name := range smallNames {
+			if kindOfName(name) == KindSocket {
+				all = append(all, awaited(t, dir+"/"+name))
+				continue
+			}
 			all = append(all, w.make(dir+"/"+name, kindOfName(name)))
 		}
 		for name, to := range smallLinks {
@@ -97,6 +101,20 @@ func kindOfName(name string) FileKind {
 		return KindFolder
 	}
 	return KindRegular
+}
+
+// awaited makes a socket that somebody listens at, until the test ends: of another one the
+// kernel does not ask Landlock.
+func awaited(t testing.TB, path string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		return err
+	}
+	return unix.Listen(fd, unix.SOMAXCONN)
 }
 
 // make puts something of a kind at a path. A socket is bound, and nobody listens.

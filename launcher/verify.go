@@ -256,6 +256,8 @@ func (p *Plan) compare(op *Operation, j Judgement, free, held Tried) Verificatio
 		v.Agreement, v.Reason = Disagrees, "the plan says allowed and the program finds another file"
 	case j.Verdict == Allowed && !ok:
 		v.Agreement, v.Reason = Disagrees, "the plan says allowed and the kernel says "+held.String()
+	case j.Verdict == Refused && ok && p.unasked(op, held):
+		v.Agreement, v.Reason = Unverified, "nobody listens at the socket, and the kernel says so before it asks Landlock"
 	case j.Verdict == Refused && ok:
 		v.Agreement, v.Reason = Disagrees, "the plan says refused and the kernel allows it"
 	case j.Verdict == Refused && j.Errno != 0 && held.Made && held.Errno != j.Errno:
@@ -263,6 +265,13 @@ func (p *Plan) compare(op *Operation, j Judgement, free, held Tried) Verificatio
 		v.Reason = "the plan says " + errnoName(j.Errno) + " and the kernel says " + held.String()
 	}
 	return v
+}
+
+// unasked reports whether connect(2) came back before the kernel asked what confines: Landlock
+// is asked of the socket that listens at a path (ABI 9), and there was none of the kind.
+func (p *Plan) unasked(op *Operation, held Tried) bool {
+	none := held.Errno == unix.ECONNREFUSED || held.Errno == unix.EPROTOTYPE
+	return op.Op == OpUnix && none && !p.Landlock.ResolveUnixElsewhere
 }
 
 // beside is a name of ours in the folder of path.

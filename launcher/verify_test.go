@@ -54,6 +54,31 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A socket that nobody listens at tells nothing where Landlock would refuse it, and all where
+// socket(2) would be refused.
+func TestCompareOfADeadSocket(t *testing.T) {
+	op, refused := Operation{Op: OpUnix, Path: "/srv/sock"}, Judgement{Verdict: Refused, Errno: unix.EACCES}
+	for _, c := range []struct {
+		elsewhere bool
+		errno     unix.Errno
+		want      Agreement
+	}{
+		{false, unix.ECONNREFUSED, Unverified},
+		{false, unix.EPROTOTYPE, Unverified},
+		{false, unix.EAGAIN, Disagrees}, // of one who listens, and has too much to do
+		{false, 0, Disagrees},
+		{false, unix.EACCES, Agrees},
+		{true, unix.ECONNREFUSED, Disagrees},
+	} {
+		p := &Plan{Isolation: "landlock"}
+		p.Landlock.ResolveUnixElsewhere = c.elsewhere
+		held := Tried{Made: true, Errno: c.errno}
+		if got := p.compare(&op, refused, held, held); got.Agreement != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
 func TestPassesFree(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   Operation
