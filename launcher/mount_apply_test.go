@@ -387,7 +387,11 @@ func TestHeldDescriptorsAreWhatThePlanSays(t *testing.T) {
 
 // "/" itself can be granted: what the sandbox has of its own stays its own.
 func TestAppliedRoot(t *testing.T) {
-	dir, inside := applied(t, "[filesystem]\nread = [\"/\"]\nexec = [\"/usr\", \"/bin\", \"/lib\", \"/lib64\"]\nwrite = [\".\"]\n", "x: x", "../run-me/x: x")
+	exec := `"/usr", "/bin", "/lib"`
+	if _, err := os.Stat("/lib64"); err == nil { // Debian has none on arm64
+		exec += `, "/lib64"`
+	}
+	dir, inside := applied(t, "[filesystem]\nread = [\"/\"]\nexec = ["+exec+"]\nwrite = [\".\"]\n", "x: x", "../run-me/x: x")
 	if !inside {
 		return
 	}

@@ -204,6 +204,9 @@ func questions(w string) []tried {
 func verifyOne(t *testing.T, p *Plan, f *Facts, judge *Judge, q tried) {
 	t.Helper()
 	j := judge.Judge(q.op)
+	if q.op.Op == OpUnix && j.Verdict == Undecided {
+		q.want = Unverified // from ABI 9 on, of a socket that the program may have made
+	}
 	got, err := p.Verify(f, q.op, j)
 	if err != nil {
 		t.Errorf("%s: %v", showOperation(q.op), err)
