@@ -34,6 +34,7 @@
 // setpriority, sched_setaffinity and ioprio_set reach other processes of the
 // same user unless a pid namespace hides them.
 //
-// There are filters for amd64 and arm64; those for arm64 are checked by the
-// emulator only.
+// There are filters for amd64 and arm64. Those of both are checked by [Program.Eval]
+// on every machine, and by a kernel where the tests run: for arm64 in an emulated
+// machine.
 package seccomp
