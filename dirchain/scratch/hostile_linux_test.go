@@ -13,6 +13,8 @@ import (
 	"brainbox/dirchain"
 
 	"golang.org/x/sys/unix"
+
+	"brainbox/internal/needs"
 )
 
 // TestNothingOfTheRepositoryRuns has a control: as a person would call it, git runs
@@ -143,6 +145,9 @@ func TestUnanswered(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(tt.name, "in memory") {
+				needs.Kernel(t) // that limits memory: an emulator's is its own
+			}
 			a, dir := place(t)
 			git(t, dir, "init", "-q")
 			write(t, dir+"/.gitignore", Location+"/\n")

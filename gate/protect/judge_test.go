@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"brainbox/dirchain"
+
+	"brainbox/internal/needs"
 )
 
 // compiled makes a judge that counts what it is told.
@@ -89,6 +91,7 @@ func TestAbsence(t *testing.T) {
 		}
 	})
 	t.Run("bg/C42", func(t *testing.T) {
+		needs.Kernel(t) // with openat2(2), which is what fails
 		var absences []Absence
 		var deny atomic.Bool
 		v := vector{files: "a/b/ l->a"}

@@ -33,8 +33,12 @@ func tryKernel() error {
 		return err
 	}
 	// Not /proc/self, which emulators know.
-	if exe, err := os.Readlink("/proc/thread-self/exe"); err != nil || exe != self {
-		return fmt.Errorf("/proc says that %q runs, not %q: %w", exe, self, err)
+	exe, err := os.Readlink("/proc/thread-self/exe")
+	if err == nil && exe != self {
+		err = errors.New("its program is " + exe)
+	}
+	if err != nil {
+		return fmt.Errorf("/proc/thread-self/exe: %w", err)
 	}
 	from, to := []byte("k"), make([]byte, 1)
 	local := []unix.Iovec{{Base: &to[0], Len: 1}}
