@@ -32,6 +32,12 @@ type Options struct {
 	// (Linux 6.15, Landlock ABI 7); before, it does nothing.
 	LogRefusals bool
 
+	// Linger is for a command that runs one plan, and has still to report it when Run has returned:
+	// from the end of the program on, for as long as the process lives, the signals that were passed
+	// on (SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2) are taken; the first is given to the process when it
+	// is still there so long after. 0: from the end on they act as they did before. A [Host] ignores it.
+	Linger time.Duration
+
 	// Hold, if set, is the end of a socket pair by which whoever asks on the program's
 	// terminal has it held (package hold). It is closed when the run is over.
 	Hold *os.File
@@ -240,7 +246,7 @@ func (s *session) prepare(o Options) (*supervise.Job, error) {
 	}
 	job := &supervise.Job{
 		Spawn: s.request(o, filter), Terminal: s.plan.Terminal, Timeout: s.plan.Timeout, KillAfter: s.plan.KillAfter,
-		OutputLimit: s.plan.OutputLimit, Relay: s.plan.Relay, Sanitize: o.Sanitize,
+		OutputLimit: s.plan.OutputLimit, Relay: s.plan.Relay, Sanitize: o.Sanitize, Linger: o.Linger,
 	}
 	if s.cgroup != nil {
 		job.Spawn.Cgroup = s.cgroup.fd

@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
@@ -57,6 +58,10 @@ func allProcessors() {
 	}
 }
 
+// lastWords is how long after a signal a run whose program has ended may still clear up and say
+// so: the network's host and the reader of the status lines may be slow.
+const lastWords = 15 * time.Second
+
 func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	all, err := plan(c, launcher.Request{Command: argv, Untried: true})
 	if err != nil {
@@ -66,7 +71,7 @@ func run(c *cli.Context, argv []string, lines *statusLines) (int, error) {
 	pol, facts, plan := all.pol, all.facts, all.plan
 	told := newExplained(c)
 	defer told.close()
-	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Started: func(p *launcher.Plan, pid int) {
+	opt := launcher.Options{Sanitize: c.Bool("sanitize"), Linger: lastWords, Started: func(p *launcher.Plan, pid int) {
 		allProcessors()
 		told.started(pid)
 		lines.started(p, pid)

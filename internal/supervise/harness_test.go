@@ -47,6 +47,9 @@ type spec struct {
 	Early       []int  // signals that come before they are passed on
 	Moved       bool   // the goroutine is found on another thread
 	Late        []int  // signals that come after the end of the tree
+	After       []int  // signals that come when Run has returned
+	Linger      time.Duration
+	Stay        bool   // and its process goes on
 	Hold        bool   // descriptor 3 is the end of a socket pair for holds
 	Mark        string // a variable of the program's
 	Ask         bool   // a process in the same job asks on the terminal
@@ -116,6 +119,10 @@ func supervisor(text string) int {
 		return 99
 	}
 	res, err := s.run()
+	raise(s.After)
+	for s.Stay {
+		time.Sleep(time.Hour)
+	}
 	out := outcome{}
 	if res != nil {
 		out.Result = *res
@@ -144,7 +151,7 @@ func (s spec) run() (*Result, error) {
 			Stdio: [3]int{0, 1, 2}, Umask: 0o22, DieWithParent: true, Session: s.Session, Unconfined: true,
 		},
 		Terminal: s.Terminal, Timeout: s.Timeout, KillAfter: s.KillAfter,
-		OutputLimit: s.OutputLimit, Relay: s.Relay, Sanitize: s.Sanitize,
+		OutputLimit: s.OutputLimit, Relay: s.Relay, Sanitize: s.Sanitize, Linger: s.Linger,
 	}
 	if s.Late != nil {
 		job.Ended = func(*Result) { raise(s.Late) }

@@ -31,6 +31,11 @@ type Job struct {
 	// do not cut short what it does.
 	Ended func(*Result)
 
+	// Linger is for a command that has still to say how the run ended, and runs nothing after it:
+	// what is left of its process does not end by the signals that were passed on, or only when
+	// it is not over so long after one. 0: they act as before the run, from its end on.
+	Linger time.Duration
+
 	// Opened, if set, is called with a descriptor of the program just before Run says that
 	// it runs: by its number a program that has ended already cannot be opened any more.
 	Opened func(pidfd int)

@@ -1,6 +1,9 @@
 package supervise
 
 import (
+	"sync"
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"brainbox/internal/sighold"
@@ -26,9 +29,30 @@ func (r *run) forward(held *sighold.Held) (stop func()) {
 		go r.forwardHost(done)
 	}
 	return func() {
-		held.Release()
+		if r.job.Linger > 0 {
+			linger(held, r.job.Linger)
+		} else {
+			held.Release()
+		}
 		close(done)
 	}
+}
+
+// linger takes the signals on, for good. The first that asks for the end is given to this
+// process after the time.
+func linger(held *sighold.Held, wait time.Duration) {
+	var once sync.Once
+	held.Pass(func(sig unix.Signal) {
+		if sig == unix.SIGWINCH || sig == unix.SIGTSTP {
+			return
+		}
+		once.Do(func() {
+			time.AfterFunc(wait, func() {
+				held.Release()
+				_ = unix.Kill(unix.Getpid(), sig)
+			})
+		})
+	})
 }
 
 func (r *run) forwardHost(done <-chan struct{}) {

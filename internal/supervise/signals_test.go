@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +46,24 @@ func lateSignals(t *testing.T, inside bool) {
 		s := spec{Inside: inside, Late: []int{int(sig), int(sig)}, Script: "exit 7"}
 		if o, _ := supervise(t, s); o.Status != 7 || o.Code != 7 {
 			t.Errorf("%v: %+v, want status 7", sig, o)
+		}
+	}
+}
+
+// TestLingeringSignals sends signals when Run has returned, and what the run was has still to be
+// written: a command that lingers writes it, and one that hangs then is ended all the same.
+func TestLingeringSignals(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT} {
+		s := spec{Linger: time.Hour, After: []int{int(sig), int(sig)}, Script: "exit 7"}
+		if o, _ := supervise(t, s); o.Status != 7 || o.Code != 7 {
+			t.Errorf("%v: %+v, want status 7", sig, o)
+		}
+	}
+	for name, linger := range map[string]time.Duration{"without": 0, "when the time is over": time.Millisecond} {
+		r := start(t, spec{Linger: linger, After: []int{int(unix.SIGTERM)}, Stay: true, Script: "exit 7"})
+		err := r.cmd.Wait()
+		if ws, ok := r.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != unix.SIGTERM {
+			t.Errorf("%s: %v, want SIGTERM to end it", name, err)
 		}
 	}
 }
