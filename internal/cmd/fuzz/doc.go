@@ -19,9 +19,8 @@
 //
 // # Limits
 //
-// What an input reaches is counted in blocks of the target's own package and of those of the
-// module that it uses, with the number of times in powers of ten; the fuzzer's own measure is
-// finer. Inputs that name this machine's folders or its host name are left out. Seconds are those that the fuzzer says
+// What an input reaches is counted in blocks of the target's own package, with the number of
+// times in powers of ten; the fuzzer's own measure is finer. Inputs that name this machine's folders or its host name are left out. Seconds are those that the fuzzer says
 // of itself, without building. The state belongs to the targets' names: one whose meaning
 // changes keeps its seconds (-reset NAME forgets them).
 package main

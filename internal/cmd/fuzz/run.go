@@ -41,7 +41,7 @@ func (r *runner) build(ctx context.Context, dir, flag string) (string, error) {
 	}
 	args := []string{"test", "-c", "-o", bin, flag, "./" + dir}
 	if flag == coverFlag {
-		args = []string{"test", "-c", "-o", bin, flag, "-covermode=count", "-coverpkg=./...", "./" + dir}
+		args = []string{"test", "-c", "-o", bin, flag, "-covermode=count", "./" + dir}
 	}
 	cmd := exec.CommandContext(ctx, r.goCommand, args...)
 	cmd.Dir = r.root
