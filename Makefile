@@ -4,12 +4,13 @@ PREFIX   ?= /usr/local
 FUZZTIME ?= 30s
 VERSION  ?= $(shell hack/version)
 ZSH      ?= share/zsh/site-functions
+SOAKTIME ?= 1h
 
 PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man arm64 arm64-test install uninstall sbom deb dist reproducible clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man arm64 arm64-test fuzz-corpus soak install uninstall sbom deb dist reproducible clean
 
 all: build
 
@@ -47,8 +48,17 @@ integration:
 race:
 	GOTESTFLAGS='-race -short' hack/test self
 
+# Each target until it has had FUZZTIME in all: what is stopped goes on where it was.
+# FUZZARGS: -match RE, -parallel N, -state FILE, -list, -reset RE.
 fuzz:
-	hack/fuzz $(FUZZTIME)
+	hack/fuzz $(FUZZTIME) -report docs/evidence/fuzz.txt $(FUZZARGS)
+
+fuzz-corpus:
+	hack/fuzz-corpus $(FUZZARGS)
+
+# SOAKARGS: -seed N, -step N -v (makes one step again), -only WORD, -at-once N, -look D.
+soak:
+	hack/soak $(SOAKTIME) -report docs/evidence/soak.txt $(SOAKARGS)
 
 bench: build
 	hack/bench bin docs/benchmarks.md '$(STAMP)'
