@@ -137,8 +137,11 @@ func (k *soak) look() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.first == nil {
-		k.first = now
-	} else if more := grown(k.first, now); len(more) > 0 {
+		k.first = tally{}
+		k.first.most(now)
+		k.first["processes besides"] = 0 // nothing is to run, from the beginning
+	}
+	if more := grown(k.first, now); len(more) > 0 {
 		k.fail(fmt.Sprintf("look %d after %d steps: growth: %s\n  %s", k.looks, k.done, strings.Join(more, "; "), strings.Join(list[:min(len(list), 40)], "\n  ")))
 	}
 	k.peak.most(now)

@@ -127,6 +127,7 @@ func (w *world) command(s step, dir, name string, args ...string) *exec.Cmd {
 	u := w.side(s.User)
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, u.environ(w.base)
+	cmd.WaitDelay = 3 * time.Second // what outlives it may have its standard error
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if w.root && s.User {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: otherUser, Gid: otherUser}
