@@ -1,8 +1,8 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -25,8 +25,15 @@ type step struct {
 	Number    int    // whatever needs one
 }
 
-// id is in the words of every process of the step.
-func (s step) id() string { return "bbsoak" + strconv.Itoa(s.N) + "z" }
+// id is in the words of every process of the step that stays: a number that sleep(1) takes. Steps
+// with a negative number are those of the sweeps.
+func (s step) id() string {
+	n := s.N
+	if n < 0 {
+		n = 500_000_000 - n
+	}
+	return fmt.Sprintf("77%09d77", n)
+}
 
 // weighted is a choice.
 type weighted struct {

@@ -1,6 +1,7 @@
 package main
 
-// program is what is run inside. The script gets $1 the canary outside, $2 the step's id,
+// program is what is run inside. The script gets $1 the canary outside, $2 the step's id, which is a
+// number of seconds too,
 // $3 the folder of programs. want are the statuses that it may end with when nothing disturbs it.
 type program struct {
 	script string
@@ -23,20 +24,20 @@ var table = map[string]program{
 	"signal": {script: `kill -$4 $$; sleep 1; exit 91`, want: []int{-1}, weight: 8},
 	"denied": {script: `echo y >made; exit 3`, want: []int{3}, weight: 8, made: true},
 	"stubborn": {
-		script: `trap "" TERM INT HUP QUIT; echo y >made; while :; do sleep 1000; : "$2"; done`, want: []int{124},
+		script: `trap "" TERM INT HUP QUIT; echo y >made; while :; do sleep "$2"; done`, want: []int{124},
 		flags: []string{"--timeout", "900ms", "--kill-after", "200ms"}, weight: 5,
 	},
 	"stopped": {script: `kill -STOP $$; exit 92`, want: []int{124}, flags: []string{"--timeout", "900ms", "--kill-after", "200ms"}, weight: 4},
 	"burning": {script: `while :; do :; done`, want: []int{124}, flags: []string{"--timeout", "700ms"}, weight: 2},
 	"daemon": {
-		script: `(setsid sh -c 'trap "" TERM HUP; sleep 1000 & sleep 1000; : "$1"' sh "$2" &) ; setsid -f sh -c 'sleep 1000; : "$1"' sh "$2"; exit 3`,
+		script: `(setsid sh -c 'trap "" TERM HUP; sleep "$1" & sleep "$1"; :' sh "$2" &) ; setsid -f sh -c 'sleep "$1"; :' sh "$2"; exit 3`,
 		want:   []int{3}, weight: 6,
 	},
 	"tree": {
-		script: `i=0; while [ $i -lt 20 ]; do (sh -c 'sleep 1000; : "$1"' sh "$2" &); i=$((i+1)); done; exit 4`, want: []int{4}, weight: 3,
+		script: `i=0; while [ $i -lt 20 ]; do (sh -c 'sleep "$1"; :' sh "$2" &); i=$((i+1)); done; exit 4`, want: []int{4}, weight: 3,
 	},
 	"bomb": { // bounded by itself: sixty-four that fork while they are killed
-		script: `f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 1000; : "$2"; }; f 5 & sleep 0.2; exit 5`, want: []int{5}, weight: 2,
+		script: `id=$2; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep "$id"; }; f 5 & sleep 0.2; exit 5`, want: []int{5}, weight: 2,
 	},
 	"output": {script: `head -c 3000000 /dev/zero; exit 6`, want: []int{6}, weight: 3},
 	"closed": {script: `exec 0<&- 1>&- 2>&-; exit 5`, want: []int{5}, weight: 3},
@@ -45,7 +46,7 @@ var table = map[string]program{
 	},
 	"notrun":   {argv: []string{"./plainfile"}, want: []int{126}, weight: 2},
 	"outside":  {argv: []string{"CANARY"}, want: []int{125, 126, 127}, weight: 1},
-	"long":     {script: `sleep 1000; : "$2"`, want: []int{124}, flags: []string{"--timeout", "2500ms", "--kill-after", "300ms"}, weight: 3},
+	"long":     {script: `sleep "$2"; :`, want: []int{124}, flags: []string{"--timeout", "2500ms", "--kill-after", "300ms"}, weight: 3},
 	"fsize":    {script: `head -c 300000 /dev/zero >big; exit 6`, want: []int{6}, weight: 2},
 	"core":     {script: `ulimit -c unlimited; kill -ABRT $$`, want: []int{134}, weight: 1},
 	"hooks":    {script: `mkdir -p .git/hooks; echo x >.git/hooks/pre-commit; echo x >.envrc; exit 8`, want: []int{8}, weight: 2},
@@ -64,7 +65,7 @@ exit 3`,
 	},
 	"crowd": {
 		script: `B="$3/brainbox"; i=0
-while [ $i -lt 8 ]; do (echo $i | $B write asked-$i >/dev/null 2>&1; : "$2") & i=$((i+1)); done
+while [ $i -lt 8 ]; do (echo $i | $B write asked-$i >/dev/null 2>&1) & i=$((i+1)); done
 wait; exit 3`,
 		want: []int{3}, flags: []string{"--timeout", "60s"},
 	},
