@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -154,6 +155,7 @@ func (s step) refine(r *rand.Rand) step {
 		}
 	}
 	if s.has("proxy") || s.has("publish") {
+		s.Features = slices.DeleteFunc(s.Features, func(f string) bool { return f == "ports" })
 		s.Isolation = "namespaces"
 	}
 	switch {
