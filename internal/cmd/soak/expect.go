@@ -122,6 +122,9 @@ func disturbed(s step, o outcome) []int {
 			want = append(want, 3, 94, 96, 125) // calls are answered "unavailable" then
 		case "supervisor", "program":
 			want = append(want, 94, 96, 125)
+			if quitEarly(s, o) {
+				want = append(want, 2)
+			}
 			// The shell may have been told by its child's end, or by the signal in its own time.
 			want = append(want, table[s.Program].want...)
 		}
@@ -137,6 +140,13 @@ func disturbed(s step, o outcome) []int {
 		want = append(want, 125, 126, 127, 2, 1, 134, 137, 139, 254, 255, 66)
 	}
 	return want
+}
+
+// quitEarly reports whether SIGQUIT came before brainbox took signals: the Go runtime answers with
+// its stacks and status 2 then.
+func quitEarly(s step, o outcome) bool {
+	return o.Disturb && s.Kill == syscall.SIGQUIT && o.Status == 2 && strings.HasPrefix(o.Said, "SIGQUIT: quit\n") &&
+		!slices.Contains(o.Lines, "started")
 }
 
 // endings are the signals that may end the started process itself.
@@ -177,7 +187,7 @@ func judgeLines(s step, o outcome) []string {
 			}
 		}
 	}
-	early := o.Status < 0 || o.Status == 2 && s.Fault != "" // it never came to open them
+	early := o.Status < 0 || o.Status == 2 && s.Fault != "" || quitEarly(s, o) // it never came to open them
 	tired := slices.Contains([]string{"nofile", "memory", "nproc"}, s.Fault)
 	silent := last == 0 && (early || tired)
 	if last != 1 && !silent || started > 1 {

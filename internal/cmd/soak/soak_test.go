@@ -94,6 +94,16 @@ func TestJudge(t *testing.T) {
 			outcome{Status: -1, Signal: syscall.SIGTERM, Disturb: true, Lines: whole[:1]},
 			"after the start",
 		},
+		"QUIT before the start": {
+			with(func(s *step) { s.Target, s.Kill = "supervisor", syscall.SIGQUIT }),
+			outcome{Status: 2, Disturb: true, Said: "SIGQUIT: quit\n"},
+			"",
+		},
+		"QUIT after the start": {
+			with(func(s *step) { s.Target, s.Kill = "supervisor", syscall.SIGQUIT }),
+			outcome{Status: 2, Disturb: true, Said: "SIGQUIT: quit\n", Lines: whole[:1]},
+			"status 2",
+		},
 		"a signal from nowhere": {run, outcome{Status: -1, Signal: syscall.SIGTERM, Lines: whole}, "terminated"},
 	} {
 		t.Run(name, func(t *testing.T) {
