@@ -68,7 +68,11 @@ func connect(to unix.Sockaddr) error { return withSocket(to, unix.Connect) }
 func bind(to unix.Sockaddr) error { return withSocket(to, unix.Bind) }
 
 func withSocket(to unix.Sockaddr, do func(int, unix.Sockaddr) error) error {
-	fd, err := socket(to, unix.SOCK_STREAM)
+	return withSocketOf(unix.SOCK_STREAM, to, do)
+}
+
+func withSocketOf(kind int, to unix.Sockaddr, do func(int, unix.Sockaddr) error) error {
+	fd, err := socket(to, kind)
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,11 @@ func Errata() []Erratum {
 	}
 }
 
+// whiteoutFixed is the bit of erratum 4 (abi 1, creation of whiteout objects), which is none of
+// [Errata]: what it has changed lets more through. mknod(2) of the character device 0:0
+// then asks for make_reg in place of make_char, that is for [Write].
+const whiteoutFixed = 1 << 3
+
 // Open lists the errata of the kernel's ABI that it does not report as fixed.
 func (s Support) Open() []Erratum {
 	var open []Erratum
