@@ -5,12 +5,14 @@ FUZZTIME ?= 30s
 VERSION  ?= $(shell hack/version)
 ZSH      ?= share/zsh/site-functions
 SOAKTIME ?= 1h
+VM_SUITES ?= bullseye bookworm trixie forky trixie-backports
+VM_ARCH  ?= amd64
 
 PURE  = $(addprefix ./,$(filter-out cmd/brainbox-seccomp,$(wildcard cmd/*)))
 STAMP = -s -w -X brainbox/internal/version.name=$(VERSION)
 TOOL  = $(GO) tool -modfile=tools.mod
 
-.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man arm64 arm64-test fuzz-corpus soak install uninstall sbom deb dist reproducible clean
+.PHONY: all demo build pure seccomp test test-root test-user integration race fuzz bench bench-dirchain bench-connects bench-bridge bench-network bench-explain lint fmt man arm64 arm64-test fuzz-corpus soak vm install uninstall sbom deb dist reproducible clean
 
 all: build
 
@@ -44,6 +46,11 @@ test-user:
 
 integration:
 	BRAINBOX_TEST_WHOLE=1 hack/test both ./integration/...
+
+# On Debian's kernels in virtual machines: make vm VM_SUITES="bookworm trixie-backports".
+# VM_ARCH is amd64 or arm64; VM_OUT a folder for the logs (docs/evidence/vm).
+vm:
+	hack/vm '$(VM_ARCH)' '$(VM_OUT)' $(VM_SUITES)
 
 race:
 	GOTESTFLAGS='-race -short' hack/test self

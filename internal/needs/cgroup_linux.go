@@ -9,13 +9,20 @@ import (
 	"strings"
 )
 
-// tryCgroup makes a group below this process's own cgroup v2 group, looks for
+// leafName is the group that a brainbox which has made groups before moved itself to, so that
+// those beside it can have controllers (launcher, leave).
+const leafName = "brainbox-self"
+
+// tryCgroup makes a group where brainbox would make that of a run, looks for
 // the file in it, and removes it again.
 func tryCgroup(file string) func() error {
 	return func() error {
 		own, err := ownCgroup()
 		if err != nil {
 			return err
+		}
+		if filepath.Base(own) == leafName {
+			own = filepath.Dir(own)
 		}
 		group, err := os.MkdirTemp(own, "brainbox-needs-")
 		if err != nil {

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"path"
+	"strings"
+
+	"brainbox/internal/vmjob"
+)
+
+// part is one package's tests, or some of them, as it is run by both users.
+type part struct {
+	name, pkg string
+	run, skip string // patterns of tests
+	env       []string
+	cgroup    vmjob.Cgroup // of the ordinary user; root's is the root group, unless it is Own
+	only      string       // "root" or "user"
+	minutes   int
+}
+
+// parts are what every machine runs, whatever its kernel: what a kernel does not have is
+// skipped with a reason, or has to be refused. They are what depends on the kernel most and
+// takes an emulated processor minutes, not hours.
+var parts = []part{
+	{name: "landlock", pkg: "landlock", minutes: 20},
+	{name: "launcher", pkg: "launcher", run: chosenOfLauncher, cgroup: vmjob.Left, minutes: 60},
+	{
+		name: "integration-namespaces", pkg: "integration", run: chosen, cgroup: vmjob.Left, minutes: 60,
+		env: []string{"BRAINBOX_TEST_ISOLATION=namespaces"},
+	},
+	{name: "integration-landlock", pkg: "integration", run: chosen, cgroup: vmjob.Left, minutes: 60},
+	{name: "spawn", pkg: "internal/spawn", run: "^Test(Start|Descriptors|The|Cgroup|Listener|Try|NotOffered|Network|Mask|Bind|Devpts|Identity)", skip: "TheCallersEnd", cgroup: vmjob.Left, minutes: 30},
+	{name: "supervise", pkg: "internal/supervise", run: "^TestTheTree", cgroup: vmjob.Left, minutes: 20},
+	{name: "seccomp", pkg: "seccomp", run: "^Test(SetID|Keeps|Threads|FilterStatus|Foreign|Datagram|FastOpen|SoleListener)", minutes: 20},
+}
+
+// chosen are the tests of package integration that are about the kernel: starts and refused
+// starts, the escape matrix, the attacks on the supervisor, the limits, and what is left.
+const chosen = "^Test(Matrix|Child|Rejected|Limits|OutOfMemory|PrivateFolders|RefusedStarts|WorkingDirectory|SameConfinement|" +
+	"ExitStatus|TreeEnds|NothingIsLeft|Nested$|StatusTells|Missing|OpenList|NetworkPorts|AgentSocket|HardLink|DeviceGrant)"
+
+// chosenOfLauncher are those of package launcher.
+const chosenOfLauncher = "^Test(StartsAreWhat|TheGroup|TheOwnGroup|Cgroup|MakeCgroup|OomKilled|Applied|HostRuns|ThePlanAndTheKernel|" +
+	"Verify$|ReferenceMachine|TheProgramReaches|PublishedPorts|HostConnects|SelfTest|AutoIs)"
+
+// plan makes the jobs of a machine. must are the words of BRAINBOX_TEST_MUST_RUN for its
+// kernel.
+func plan(only, must string) []vmjob.Job {
+	var jobs []vmjob.Job
+	for _, root := range []bool{false, true} {
+		who := "user"
+		if root {
+			who = "root"
+		}
+		jobs = append(jobs, vmjob.Job{
+			Name: "probe-" + who, Root: root, Dir: "/", Args: []string{vmjob.Payload + "/bin/brainbox", "probe", "--json"},
+			Cgroup: groupFor(part{cgroup: vmjob.Own}, root), Seconds: 120,
+		})
+		jobs = append(append(jobs, startJobs(root, who)...), limitJobs(root, who)...)
+		for _, p := range parts {
+			if p.only != "" && p.only != who || only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
+				continue
+			}
+			jobs = append(jobs, p.job(root, who, must))
+		}
+	}
+	return jobs
+}
+
+func (p part) job(root bool, who, must string) vmjob.Job {
+	args := []string{
+		vmjob.Payload + "/tests/" + testFile(p.pkg), "-test.v=test2json", "-test.short", "-test.count=1",
+		"-test.parallel=2", "-test.timeout=0",
+	}
+	if p.run != "" {
+		args = append(args, "-test.run="+p.run)
+	}
+	if p.skip != "" {
+		args = append(args, "-test.skip="+p.skip)
+	}
+	env := append([]string{
+		"BRAINBOX_TEST_BIN=" + vmjob.Payload + "/bin", "BRAINBOX_TEST_HOST=" + vmjob.Payload + "/bin",
+		"BRAINBOX_TEST_MUST_RUN=" + strings.TrimPrefix(must+","+who, ","),
+	}, p.env...)
+	return vmjob.Job{
+		Name: p.name + "-" + who, Root: root, Dir: path.Join(vmjob.Payload, "src", p.pkg), Args: args, Env: env,
+		Cgroup: groupFor(p, root), Seconds: 60 * p.minutes,
+	}
+}
+
+func groupFor(p part, root bool) vmjob.Cgroup {
+	if root && p.cgroup != vmjob.Own {
+		return vmjob.Root
+	}
+	return p.cgroup
+}
+
+// packageOf is the package whose tests a job runs.
+func packageOf(j vmjob.Job) (string, bool) {
+	return strings.CutPrefix(j.Dir, vmjob.Payload+"/src/")
+}
+
+// testFile is the name of a package's test binary.
+func testFile(pkg string) string { return strings.ReplaceAll(pkg, "/", "-") + ".test" }
