@@ -91,6 +91,3 @@ func between(c specs.LinuxSeccompArg) (lo, hi uint64, ok bool) {
 // Disjoint reports whether no arguments meet both lists of conditions. It may miss that;
 // it never says so wrongly.
 func Disjoint(a, b []specs.LinuxSeccompArg) bool { return disjoint(a, b) }
-
-// Holds reports whether an argument with the value v meets the condition c.
-func Holds(c specs.LinuxSeccompArg, v uint64) bool { return holds(c, v) }
