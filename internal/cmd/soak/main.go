@@ -183,7 +183,7 @@ func build(base string) error {
 	}
 	return errors.Join(
 		copyFile(base+"/plain/soak", base+"/bin/actor"), os.Mkdir(base+"/lame", 0o755),
-		copyFile(base+"/bin/brainbox", base+"/lame/brainbox"), copyFile(base+"/plain/soak", base+"/plain/actor"))
+		copyFile(base+"/bin/brainbox", base+"/lame/brainbox"), copyFile(base+"/plain/soak", base+"/plain/actor"), copyFile(base+"/plain/soak", base+"/lame/actor"))
 }
 
 func copyFile(from, to string) error {

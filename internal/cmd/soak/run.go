@@ -59,7 +59,7 @@ func (w *world) inside(s step) []string {
 		}
 		return append(argv, s.id())
 	}
-	return []string{"/bin/sh", "-c", attempt + p.script, "sh", canary, s.id(), w.base + "/bin", strconv.Itoa(s.Signal), w.web.socket, strconv.Itoa(w.web.port)}
+	return []string{"/bin/sh", "-c", attempt + p.script, "sh", canary, s.id(), w.bin(s), strconv.Itoa(s.Signal), w.web.socket, strconv.Itoa(w.web.port)}
 }
 
 // feature are the flags of one.
