@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -88,11 +89,14 @@ func signalGroup(args []string, sys system) error {
 		return sys.veil(raised, err)
 	}
 	to, err := decide(start.RUID, raised, cfg, sys.accounts)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission): // that he may not call tells nothing of the policy
 		return err
+	case err != nil:
+		return sys.veil(raised, err)
 	}
 	if err := sys.drop(to); err != nil {
-		return err
+		return withHint(err)
 	}
 	return sys.kill(req.PGID, req.Signal)
 }

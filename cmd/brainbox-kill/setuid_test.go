@@ -84,8 +84,50 @@ func TestSetuidRefuses(t *testing.T) {
 	}
 	in.Policy(sandboxTable + "identity = { user = \"ldap\" }\ncallers = [\"brain\"]\n")
 	in.Refused("the hint", call(hostUID, callers, in.Bin, v.pgid(), "KILL"), "use the numeric id")
+	in.Do(func() error { return os.Chmod("/etc/brainbox/exec.toml", 0o600) })
+	in.Refused("a policy that the caller cannot read", call(hostUID, callers, in.Bin, v.pgid(), "KILL"), "root sees why")
 	if !v.alive(t) || !mine.alive(t) {
 		t.Error("a victim is dead")
+	}
+}
+
+// TestSetuidPendingSignals: a program that leaves its user no room for a further signal with
+// data (getrlimit(2), RLIMIT_SIGPENDING) is ended all the same, by the host and by root.
+func TestSetuidPendingSignals(t *testing.T) {
+	in := install(t)
+	needs.Program(t, "/usr/bin/python3")
+	const room = "import resource\nresource.setrlimit(resource.RLIMIT_SIGPENDING,(100,100))\n"
+	const fill = `import os,signal,ctypes
+signal.pthread_sigmask(signal.SIG_BLOCK,[40])
+n=0
+while ctypes.CDLL(None).sigqueue(os.getpid(),40,None)==0: n+=1
+print("full",flush=True)
+signal.pause()`
+	const becomes = "import os,sys\nos.execv(sys.argv[1],sys.argv[1:])"
+	for name, c := range map[string]installed.Call{
+		"the host": installed.HostCall("/usr/bin/python3", "-c", room+becomes, in.Bin), "root": {Argv: []string{"/usr/bin/python3", "-c", room + becomes, in.Plain}},
+	} {
+		cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", room+fill)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: &syscall.Credential{Uid: agentUID, Gid: agentUID}}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		v := victim{cmd}
+		if lines := bufio.NewScanner(out); !lines.Scan() || lines.Text() != "full" {
+			t.Fatalf("%q", lines.Text())
+		}
+		c.Argv = append(c.Argv, v.pgid(), "KILL")
+		if status, text, errs := in.Run(c); status != 0 || text+errs != "" {
+			t.Errorf("%s: status %d, %q, %q; want a silent 0", name, status, text, errs)
+			_ = cmd.Process.Kill()
+		}
+		if got := v.endedBy(t); got != syscall.SIGKILL {
+			t.Errorf("%s: ended by %v", name, got)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Drop is irreversible. It takes the target's ids and groups on all threads, and gives up
 // every capability in all five sets on the calling one, to which it locks the goroutine; the
-// others have none either, but keep a bounding set, and end at execve(2). Every call is
+// others have none either, but keep an inheritable and a bounding set, and end at execve(2). Every call is
 // checked, and what must hold afterwards is read back (contract brainkit §1.6, H5, P12).
 func Drop(to Target) error {
 	if to.UID == 0 || to.GID == 0 {
@@ -78,13 +78,17 @@ func lower(to Target) error {
 		{"setgroups", func() error { return syscall.Setgroups(groups) }},
 		{"setresgid", func() error { return syscall.Setresgid(gid, gid, gid) }},
 		{"setresuid", func() error { return syscall.Setresuid(uid, uid, uid) }},
-		{"capset", NoCapabilities},
+		{"capset", lose},
 		// commit_creds() did this where fs.suid_dumpable is 0: the identity's other processes
 		// must not trace this one either.
 		{"prctl", func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }},
 	} {
 		if err := os.NewSyscallError(step.name, step.do()); err != nil {
-			return &Refusal{Message: "drop to the identity: " + err.Error(), Err: err}
+			r := &Refusal{Message: "drop to the identity: " + err.Error(), Err: err}
+			if errors.Is(err, unix.EPERM) {
+				r.Hint = "only root can: where the file was set-uid it has lost the bit, as by an upgrade"
+			}
+			return r
 		}
 	}
 	return nil
@@ -101,6 +105,21 @@ func emptyBounding() error {
 
 // lastCap bounds the numbers of capabilities; above its own last the kernel answers EINVAL.
 const lastCap = 63
+
+// lose is [NoCapabilities] after the change of the user, without a call on other threads where
+// the kernel has emptied their sets already: the room for the signal that makes one is the
+// identity's from there on (guard), and a program of it that fills it with pending signals
+// would keep brainbox-kill from ending it.
+func lose() error {
+	const fixup = 1 << 2 // SECBIT_NO_SETUID_FIXUP, capabilities(7)
+	bits, err := unix.PrctlRetInt(unix.PR_GET_SECUREBITS, 0, 0, 0, 0)
+	if err != nil || bits&(fixup|1<<4) != 0 { // SECBIT_KEEP_CAPS
+		return NoCapabilities()
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return unix.Capset(&head, &none[0])
+}
 
 // NoCapabilities empties the inheritable, permitted and effective sets: with
 // SECBIT_NO_SETUID_FIXUP, which is inherited, setresuid leaves them (capabilities(7)). It acts
@@ -202,6 +221,9 @@ func Relinquish() {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	_ = unix.Capset(&head, &none[0])
+	// The change made it what fs.suid_dumpable says: with 1 what was read and opened as root
+	// would be the caller's to look at.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	if unix.Geteuid() != int(uid) || unix.Getegid() != int(gid) {
 		_ = unix.Close(1) // then nothing is written at all
 		_ = unix.Close(2)
