@@ -25,5 +25,6 @@
 // make that start slow or end it, before it did anything. The package imports nothing, and
 // relies on packages without uninitialised imports starting in the order of their import paths
 // (Go 1.21), and on the runtime's auxiliary vector being the one on the stack; tests hold both.
-// Only amd64 and arm64. It needs /proc, and ends the process where it is not there.
+// Only amd64 and arm64, and only a static program without cgo: what else runs before the
+// runtime changes the environment, and ends the start here. It needs /proc, and ends the process where it is not there.
 package early

@@ -40,6 +40,22 @@ func isSecure(aux []uintptr) bool {
 	return true
 }
 
+//go:linkname iscgo runtime.iscgo
+var iscgo bool
+
+// altered reports whether something ran before the runtime that changes what the kernel put on
+// the stack: a dynamic loader, also of a position-independent program, or a C library. Both
+// take variables out of the environment of a secure start, TMPDIR among them (ld.so(8)).
+func altered(aux []uintptr) bool {
+	const atBase = 7 // AT_BASE, getauxval(3): where the loader is
+	for i := 0; i+1 < len(aux); i += 2 {
+		if aux[i] == atBase && aux[i+1] != 0 {
+			return true
+		}
+	}
+	return iscgo
+}
+
 // maxStrings bounds how many pointers are looked at; the kernel's own limit for the strings
 // (execve(2), 3/4 of 8 MiB) is below what as many would take.
 const maxStrings = 1 << 22
@@ -65,7 +81,7 @@ func find(aux []uintptr) block {
 	}
 	args := 0
 	for ; word(3+env+args) != uintptr(args); args++ {
-		if args == maxStrings {
+		if args == maxStrings || word(3+env+args) == 0 { // no argument is null
 			return b
 		}
 	}
@@ -116,6 +132,9 @@ func Restart(name string, quote bool) struct{} {
 	}
 	const setDumpable = 4 // PR_SET_DUMPABLE: with fs.suid_dumpable 1 it would be the caller's to trace
 	rawCall(sysPrctl, setDumpable, 0, 0, 0, 0)
+	if altered(runtimeAuxv()) {
+		end(name, "a set-uid start needs a static build without cgo: CGO_ENABLED=0, and no -buildmode=pie")
+	}
 	start := find(runtimeAuxv())
 	if !start.found {
 		end(name, "the kernel's arguments are not where they should be")

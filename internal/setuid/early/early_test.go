@@ -108,6 +108,14 @@ func TestFindRefusesAnotherPlace(t *testing.T) {
 	if b := find(memory[6:8]); !b.found || !isSecure(memory[6:8]) || len(b.env) != 1 || b.env[0] != 1<<42 {
 		t.Errorf("find = %+v, want one variable", b)
 	}
+	// The same after a loader took out the first variable of two: what is below is not the arguments.
+	copy(memory, []uintptr{2, 1 << 40, 1 << 41, 0, 1 << 42, 0, 0, 23, 1})
+	if b := find(memory[7:9]); b.found {
+		t.Errorf("find = %+v, want nothing", b)
+	}
+	if !altered([]uintptr{7, 1 << 40, 23, 1}) || altered([]uintptr{7, 0, 23, 1}) != iscgo {
+		t.Error("a loader is not seen, or seen where there is none")
+	}
 	copy(memory, []uintptr{0, 0, 0, 23, 0}) // neither arguments nor variables
 	if b := find(memory[3:5]); !b.found || isSecure(memory[3:5]) || len(b.env) != 0 {
 		t.Errorf("find = %+v, want an empty block", b)

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,6 +59,7 @@ brainbox-callers:x:10009:brain
 type Installation struct {
 	Bin   string // the command, root:Callers with mode 4750
 	Plain string // the same without the bit, root:root with mode 0755
+	pkg   string
 	t     *testing.T
 	do    chan func()
 }
@@ -68,7 +70,7 @@ func New(t *testing.T, pkg, policy string) *Installation {
 	t.Helper()
 	needs.Root(t) // mounts, and processes of other users
 	command := build(t, pkg)
-	in := &Installation{Bin: "/run/bin/" + path.Base(pkg), Plain: "/run/plain/" + path.Base(pkg), t: t, do: make(chan func())}
+	in := &Installation{pkg: pkg, Bin: "/run/bin/" + path.Base(pkg), Plain: "/run/plain/" + path.Base(pkg), t: t, do: make(chan func())}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		for f := range in.do {
@@ -87,15 +89,17 @@ var built struct {
 	files map[string][]byte
 }
 
-func build(t *testing.T, pkg string) []byte {
+func build(t *testing.T, pkg string, flags ...string) []byte {
 	t.Helper()
 	built.Lock()
 	defer built.Unlock()
-	if text := built.files[pkg]; text != nil {
+	key := strings.Join(append(flags, pkg), " ")
+	if text := built.files[key]; text != nil {
 		return text
 	}
 	out := filepath.Join(t.TempDir(), path.Base(pkg))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+	args := slices.Concat([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags, []string{pkg})
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
@@ -107,7 +111,7 @@ func build(t *testing.T, pkg string) []byte {
 	if built.files == nil {
 		built.files = map[string][]byte{}
 	}
-	built.files[pkg] = text
+	built.files[key] = text
 	return text
 }
 
@@ -182,6 +186,14 @@ func (in *Installation) Copy(name string) string {
 		}
 		return put(text, to, 0, 0o755)
 	})
+	return to
+}
+
+// Built is another build of the command in /run/bin, root:Callers with mode 4750.
+func (in *Installation) Built(name string, flags ...string) string {
+	in.t.Helper()
+	text, to := build(in.t, in.pkg, flags...), "/run/bin/"+name
+	in.Do(func() error { return put(text, to, Callers, 0o750|os.ModeSetuid) })
 	return to
 }
 
