@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -98,10 +99,10 @@ func raisedPolicy() (*policy.Layer, error) {
 func raisedIdentity(caller uint32, layer *policy.Layer) (*IdentityFact, error) {
 	want := layer.Policy.Sandbox.Identity
 	if !want.Set {
-		return nil, &Refusal{
+		return nil, veiled(&Refusal{
 			Status: StatusNotRun, Message: "a set-uid start needs an identity, and " + ExecPolicyPath + " has none",
 			Hint: "[sandbox] identity says who programs run as, callers who may call",
-		}
+		})
 	}
 	cfg := setuid.Config{User: want.V.User, Group: want.V.Group, Groups: want.V.Groups}
 	for _, c := range layer.Policy.Sandbox.Callers {
@@ -109,8 +110,11 @@ func raisedIdentity(caller uint32, layer *policy.Layer) (*IdentityFact, error) {
 	}
 	passwd := readSmall("/etc/passwd")
 	to, err := setuid.Decide(caller, cfg, userdb.DB{Passwd: passwd, Group: readSmall("/etc/group")})
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission): // tells him of himself alone
 		return nil, asRefusal(err)
+	case err != nil:
+		return nil, veiled(asRefusal(err))
 	}
 	id := &IdentityFact{UID: to.UID, GID: to.GID, Groups: to.Groups, User: want.V.User}
 	who := passwdEntry(passwd, int(to.UID))
@@ -128,7 +132,7 @@ func raisedDir(layer *policy.Layer, id *IdentityFact) (*runDir, error) {
 	if root := layer.Policy.Sandbox.TmpRoot; root != nil {
 		base, name = root.Text, itoa(int(id.UID))
 		if !strings.HasPrefix(base, "/") {
-			return nil, &Refusal{Status: StatusNotRun, Message: "tmp_root: a set-uid start needs an absolute path"}
+			return nil, veiled(&Refusal{Status: StatusNotRun, Message: "tmp_root: a set-uid start needs an absolute path"})
 		}
 	}
 	// The reason is for root: it would tell which folders there are that only root sees.
@@ -165,7 +169,8 @@ func veiled(err error) error {
 }
 
 // withoutFixed leaves out of the caller's environment what is fixed for the program (contract
-// brainkit §1.6, step 6), and what sudo tells of him.
+// brainkit §1.6, step 6), and what sudo tells of him. TMPDIR would be granted: with it he would
+// choose among all folders of the identity that are closed to others, its keys first of all.
 func withoutFixed(environ []string) []string {
 	var list []string
 	seen := map[string]bool{}
@@ -174,7 +179,7 @@ func withoutFixed(environ []string) []string {
 		switch {
 		case !ok, name == "", seen[name], strings.HasPrefix(name, "SUDO_"):
 			continue
-		case name == "HOME", name == "USER", name == "LOGNAME", name == "PATH", name == "SHELL":
+		case name == "HOME", name == "USER", name == "LOGNAME", name == "PATH", name == "SHELL", name == "TMPDIR":
 			continue
 		}
 		seen[name] = true

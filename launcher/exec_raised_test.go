@@ -15,7 +15,7 @@ func TestWithoutFixed(t *testing.T) {
 		"A=1", "PATH=/evil", "PATH=/more", "HOME=/root", "USER=root", "LOGNAME=root", "SHELL=/evil", "SUDO_UID=0", "SUDO_COMMAND=x",
 		"", "=", "=x", "no-equals", "A=2", "TMPDIR=/t", "SUDOKU=1", "GOPATH=/g",
 	})
-	if diff := cmp.Diff([]string{"A=1", "TMPDIR=/t", "SUDOKU=1", "GOPATH=/g"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"A=1", "SUDOKU=1", "GOPATH=/g"}, got); diff != "" {
 		t.Errorf("withoutFixed (-want +got):\n%s", diff)
 	}
 }

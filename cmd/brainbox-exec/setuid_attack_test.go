@@ -129,3 +129,53 @@ func TestSetuidSpeaksAsTheCaller(t *testing.T) {
 		_ = cmd.Wait()
 	}
 }
+
+// TestSetuidLoader: a loader takes variables out of the environment before the program runs,
+// and package early would look for it in the wrong place. Such a build is refused.
+func TestSetuidLoader(t *testing.T) {
+	in := install(t)
+	dynamic := in.Built("dynamic", "-buildmode=pie")
+	for _, env := range [][]string{{}, {"TMPDIR=/x"}, {"GODEBUG=inittrace=1", "TMPDIR=/x", "A=1"}} {
+		c := installed.HostCall(dynamic, "/bin/echo", "RAN")
+		c.Env = env
+		status, out, errs := in.Run(c)
+		if status != 126 || out != "" || !strings.Contains(errs, "CGO_ENABLED=0") || strings.Contains(errs, "init os @") {
+			t.Errorf("%q: status %d, %q, %q; want a refusal before package os starts", env, status, out, errs)
+		}
+	}
+	// Positive controls: it runs where nothing is raised, and the usual build has the variable.
+	plain := installed.Call{Argv: []string{dynamic, "--version"}}
+	if status, _, errs := in.Run(plain); status != 0 {
+		t.Errorf("by root: status %d, %q", status, errs)
+	}
+	if status, out, errs := in.Run(installed.HostCall(in.Bin, "/bin/echo", "RAN")); status != 0 || out != "RAN\n" {
+		t.Errorf("the usual build: status %d, %q, %q", status, out, errs)
+	}
+}
+
+// TestSetuidTmpIsNotTheCallers: TMPDIR, which an ordinary start grants, would let a caller
+// choose among the identity's private folders.
+func TestSetuidTmpIsNotTheCallers(t *testing.T) {
+	in := install(t)
+	in.Do(func() error {
+		return errors.Join(os.Mkdir("/run/keys", 0o700), os.WriteFile("/run/keys/key", []byte("s3cret\n"), 0o644),
+			os.Chown("/run/keys", installed.Agent, installed.Agent))
+	})
+	script := []string{"/bin/sh", "-c", "cat /run/keys/key; (: >/run/keys/new); true"}
+	c := installed.HostCall(append([]string{in.Bin}, script...)...)
+	root := installed.Call{Argv: append([]string{in.Plain}, script...)}
+	c.Env, root.Env = []string{"TMPDIR=/run/keys"}, []string{"TMPDIR=/run/keys"}
+	status, out, errs := in.Run(c)
+	if status != 0 || out != "" || strings.Count(errs, "ermission denied") != 2 {
+		t.Errorf("by the caller: status %d, %q, %q; want both refused", status, out, errs)
+	}
+	in.Do(func() error {
+		if _, err := os.Stat("/run/keys/new"); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("the caller's program has written to the folder: %v", err)
+		}
+		return nil
+	})
+	if status, out, errs := in.Run(root); status != 0 || out != "s3cret\n" { // positive control
+		t.Errorf("by root: status %d, %q, %q", status, out, errs)
+	}
+}

@@ -187,7 +187,7 @@ func TestSetuidProgram(t *testing.T) {
 	if n, err := unix.Getsid(cmd.Process.Pid); err != nil || n != cmd.Process.Pid {
 		t.Errorf("session %d, %v: the process changed its number", n, err)
 	}
-	for _, dir := range []string{"home", "tmp", "canary"} {
+	for _, dir := range []string{"home", "tmp", "pruned"} {
 		in.Do(func() error {
 			var st unix.Stat_t
 			err := unix.Lstat("/run/vault/10002/"+dir, &st)
@@ -234,6 +234,17 @@ func TestSetuidTellsNothing(t *testing.T) {
 	if got := said("/bin/true"); strings.Contains(got, "s3cret") || !strings.HasPrefix(got, "126") {
 		t.Errorf("a policy that the caller cannot read: %q", got)
 	}
+	for _, sandbox := range []string{ // what it says is wrong, and not how it says it
+		"identity = { user = \"s3cret\" }\n", "identity = { user = \"agent\" }\ncallers = [\"brain\", \"s3cret\"]\n", "",
+	} {
+		in.Policy(identityOf(sandbox))
+		open := said("/bin/true")
+		in.Do(func() error { return os.Chmod("/etc/brainbox/exec.toml", 0o600) })
+		if got := said("/bin/true"); got == open || !strings.Contains(got, "cannot be used") {
+			t.Errorf("a policy with %q that the caller cannot read: %q; if he can: %q", sandbox, got, open)
+		}
+	}
+	in.Policy("version = 1\ns3cret = 1\n")
 	in.Do(func() error { return os.Chmod("/etc/brainbox/exec.toml", 0o644) })
 	if got := said("/bin/true"); !strings.Contains(got, "s3cret") {
 		t.Errorf("a policy that the caller can read: %q", got)
