@@ -218,12 +218,12 @@ func (r *runDir) fillExec(uid, gid int, other bool) (err error) {
 		if *d.fd, err = openFolder(r.fd, d.name, path); err != nil {
 			return err
 		}
-		if err := handOver(*d.fd, path, uid, gid); err != nil {
+		if err := handOver(*d.fd, path, owner{uid, gid, 0o700}); err != nil {
 			return err
 		}
 	}
 	if other {
-		return errors.Join(r.makeOwned("canary", uid, gid), r.makeOwned("pruned", uid, gid))
+		return errors.Join(r.makeCanary(gid), r.makeOwned("pruned", owner{uid, gid, 0o600}))
 	}
 	// The self-test tries to make the canary itself. One that is there, from another
 	// version or from a start that failed, would answer for the kernel.
@@ -235,30 +235,54 @@ func (r *runDir) fillExec(uid, gid int, other bool) (err error) {
 	return nil
 }
 
-// handOver makes a folder the user's. One that a start made which was ended before this is
-// root's still. Whose it is now is looked at first: chown(2) would change its times.
-func handOver(fd int, path string, uid, gid int) error {
+// owner is whose a file or folder is, and what its mode says of it.
+type owner struct {
+	uid, gid int
+	mode     uint32 // permission bits, as stat(2)
+}
+
+// handOver gives what a descriptor is of, opened with O_PATH or not, to its owner. What a start
+// made that was ended before this is root's still, and what the user owns he may have opened to
+// others (chmod(2) is nothing that Landlock refuses). It is looked at first: a change would
+// change its times as well.
+func handOver(fd int, path string, to owner) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return &fs.PathError{Op: "fstat", Path: path, Err: err}
 	}
-	if int(st.Uid) == uid || os.Geteuid() != 0 {
+	if os.Geteuid() != 0 {
 		return nil
 	}
-	if err := unix.Fchown(fd, uid, gid); err != nil {
-		return &fs.PathError{Op: "fchown", Path: path, Err: err}
+	if int(st.Uid) != to.uid || int(st.Gid) != to.gid && to.uid == 0 {
+		if err := unix.Fchownat(fd, "", to.uid, to.gid, unix.AT_EMPTY_PATH); err != nil {
+			return &fs.PathError{Op: "fchownat", Path: path, Err: err}
+		}
+	}
+	if st.Mode&0o777 == to.mode {
+		return nil
+	}
+	// fchmod(2) takes no O_PATH descriptor, and fchmodat2(2) is of Linux 6.6.
+	if err := unix.Chmod("/proc/self/fd/"+itoa(fd), to.mode); err != nil {
+		return &fs.PathError{Op: "chmod", Path: path, Err: err}
 	}
 	return nil
 }
 
-// makeCanary makes the file that the self-test must not be able to write.
-func (r *runDir) makeCanary(uid, gid int) error { return r.makeOwned("canary", uid, gid) }
+// makeCanary makes the file that the self-test must not be able to write. It is root's, and
+// the program's to write by its group: an owner could change the mode, and what refused the
+// canary at a later start would not be the kernel's rules.
+func (r *runDir) makeCanary(gid int) error { return r.makeOwned("canary", owner{0, gid, 0o620}) }
 
-// makeOwned makes an empty file of the user's, and keeps one that is there.
-func (r *runDir) makeOwned(name string, uid, gid int) error {
-	fd, err := unix.Openat(r.fd, name, unix.O_CREAT|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+// makeOwned makes an empty file, and keeps one that is there. That one is not opened: its
+// owner can hold a lease, for which root would wait (fcntl(2), F_SETLEASE).
+func (r *runDir) makeOwned(name string, to owner) error {
+	const flags = unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(r.fd, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|flags, 0o600)
+	if errors.Is(err, unix.EEXIST) {
+		fd, err = unix.Openat(r.fd, name, unix.O_PATH|flags, 0)
+	}
 	if err != nil {
 		return &fs.PathError{Op: "openat", Path: r.path + "/" + name, Err: err}
 	}
-	return errors.Join(handOver(fd, r.path+"/"+name, uid, gid), unix.Close(fd))
+	return errors.Join(handOver(fd, r.path+"/"+name, to), unix.Close(fd))
 }

@@ -112,6 +112,9 @@ func (d *planner) identity() {
 		if d.facts.Place.EUID != 0 && !raised {
 			e.State, e.Note = StateRefused, "only root can become another user"
 			c.State, c.Requirement, c.Route = StateRefused, e.Note, "take identity out, or run as root"
+			if len(d.pol.Sandbox.Callers) > 0 { // without the identity the program would be the caller's
+				c.Route = "run as root, or have root set the set-uid bit again: see brainbox-exec(8)"
+			}
 			c.mistaken = true
 		}
 		c.Entries = []Entry{e}

@@ -1,6 +1,8 @@
 package launcher
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -20,9 +22,11 @@ func prune(dir string) {
 	if st, err := os.Lstat(marker); err == nil && time.Since(st.ModTime()) < pruneEvery {
 		return
 	}
-	if f, err := os.OpenFile(marker, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err == nil {
-		_ = f.Close()
-		_ = os.Chtimes(marker, time.Now(), time.Now())
+	// It is opened only where it is not there: an earlier program of the user's may hold a lease.
+	if err := os.Chtimes(marker, time.Now(), time.Now()); errors.Is(err, fs.ErrNotExist) {
+		if f, err := os.OpenFile(marker, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			_ = f.Close()
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -78,9 +78,9 @@ func (r *runDir) fill(withHome bool, id *IdentityFact) (err error) {
 	if id == nil {
 		return nil // the self-test tries to make the canary itself
 	}
-	// Only the kernel's rules may be what refuses the canary: the program's user must own
-	// it and reach it.
-	return errors.Join(r.makeCanary(int(id.UID), int(id.GID)), unix.Fchmod(r.fd, 0o711))
+	// Only the kernel's rules may be what refuses the canary: the program's user must be
+	// able to write it by its mode, and reach it.
+	return errors.Join(r.makeCanary(int(id.GID)), unix.Fchmod(r.fd, 0o711))
 }
 
 func (r *runDir) mkdir(name string, id *IdentityFact) (int, error) {

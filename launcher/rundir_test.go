@@ -76,9 +76,9 @@ func TestMakeRunDirForAnIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.remove()
-	for name, mode := range map[string]uint32{"home": 0o700, "tmp": 0o700, "canary": 0o600} {
+	for name, want := range map[string]owner{"home": {12345, 12346, 0o700}, "tmp": {12345, 12346, 0o700}, "canary": {0, 12346, 0o620}} {
 		var st unix.Stat_t
-		if err := unix.Lstat(r.path+"/"+name, &st); err != nil || st.Uid != 12345 || st.Gid != 12346 || st.Mode&0o777 != mode {
+		if err := unix.Lstat(r.path+"/"+name, &st); err != nil || (owner{int(st.Uid), int(st.Gid), st.Mode & 0o777}) != want {
 			t.Errorf("%s: uid %d gid %d mode %o, %v", name, st.Uid, st.Gid, st.Mode, err)
 		}
 	}
