@@ -17,7 +17,7 @@ const (
 	MountBind                   // binds Source, which is what Held holds
 	MountSelf                   // binds Path, which is what Held holds, on itself
 	MountMask                   // hides Path, which is what Held holds, behind something empty
-	MountGrant                  // adds Right beneath the own place Path to the ruleset
+	MountGrant                  // adds Right beneath the own place Path to the ruleset, or, with Unix, for what is Held
 )
 
 // String returns the word of messages.

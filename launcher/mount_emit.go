@@ -194,7 +194,7 @@ func (m *mounter) bind(s *spot, here *region, over bool) {
 		b.Held, b.Clause, b.Value, b.Origin = Held{HeldSpread, s.spread}, "files", w.Text, w.Source
 	}
 	if (s.bridge || s.unix >= 0) && m.f.Landlock.Used() >= landlock.ResolveUnix.ABI() {
-		m.grants = append(m.grants, Mount{Kind: MountGrant, Path: s.path, File: true, Unix: true, Origin: -1})
+		m.grants = append(m.grants, Mount{Kind: MountGrant, Path: s.path, Held: b.Held, File: true, Unix: true, Origin: -1})
 	}
 	if s.grant >= 0 && m.f.Paths[s.grant].Device {
 		b.Writable = false // see devices: it can be written to all the same

@@ -23,8 +23,8 @@ func (s *session) namespaces(stdio [3]int) *spawn.Namespaces {
 	n.Reopen = s.reopened(stdio)
 	for i := range p.Mounts {
 		m := &p.Mounts[i]
-		if m.Kind == MountGrant && s.ruleset <= 0 {
-			continue // no ruleset that it could be added to
+		if m.Kind == MountGrant && (m.Unix || s.ruleset <= 0) {
+			continue // it is in the ruleset (buildRuleset), or there is none
 		}
 		n.Mounts = append(n.Mounts, s.mount(m))
 	}

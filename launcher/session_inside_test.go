@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"errors"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -49,6 +50,46 @@ func TestWhatAMountGrants(t *testing.T) {
 		if got := c.mount.access(c.abi); got != c.want {
 			t.Errorf("%s: %s, want %s", name, landlock.AccessNames(got), landlock.AccessNames(c.want))
 		}
+	}
+}
+
+// From ABI 9 on a listed socket has a rule of the descriptor that is bound. The place that it is
+// bound to is no own one: package spawn takes no grant by its name.
+func TestListedSocketsAreGrantedByDescriptor(t *testing.T) {
+	dir := resolved(t.TempDir())
+	path := dir + "/s.sock"
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for abi, want := range map[int]int{8: 0, 9: 1, 11: 1} {
+		p, f := lookInside(t, dir, "[network]\nunix = [\""+path+"\"]\n")
+		f.Command, f.File, f.FileErr = []string{"sh"}, "/bin/sh", nil
+		f.Landlock, f.LandlockErr = landlock.Support{ABI: abi, Errata: 7}, nil
+		plan := NewPlan(p, f)
+		if plan.Refusal != nil {
+			t.Fatal(plan.Refusal)
+		}
+		s := &session{plan: plan, facts: f, ruleset: 1, dir: &runDir{}}
+		rules := s.socketRules()
+		if len(rules) != want {
+			t.Fatalf("ABI %d: rules %+v, want %d", abi, rules, want)
+		}
+		bound := 0
+		for _, m := range s.namespaces([3]int{}).Mounts {
+			switch {
+			case m.Path != path:
+			case m.Kind == spawn.KindBind:
+				bound = m.Held
+			case m.Kind == spawn.KindGrant:
+				t.Errorf("ABI %d: a grant by name", abi)
+			}
+		}
+		if want > 0 && (bound <= 0 || rules[0].FD != bound || !rules[0].Unix) {
+			t.Errorf("ABI %d: %d is bound, and the rule is %+v", abi, bound, rules[0])
+		}
+		f.Close()
 	}
 }
 

@@ -106,6 +106,7 @@ func (s *session) buildRuleset() (int, error) {
 		p := &s.facts.Paths[r.Path]
 		spec.Rules = append(spec.Rules, landlock.Rule{FD: p.fd, Dir: p.Dir, Right: r.Right, Device: r.Device, Unix: r.Unix})
 	}
+	spec.Rules = append(spec.Rules, s.socketRules()...)
 	if s.home <= 0 { // a worker's
 		return landlock.Build(spec, s.facts.Landlock)
 	}
@@ -116,4 +117,15 @@ func (s *session) buildRuleset() (int, error) {
 		spec.Rules = append(spec.Rules, landlock.Rule{FD: s.dir.gitConfig, Right: landlock.Read})
 	}
 	return landlock.Build(spec, s.facts.Landlock)
+}
+
+// socketRules are those of the sockets that are bound into the program's file system (ABI 9).
+// They are held: no name is looked up for a rule, which is of the inode.
+func (s *session) socketRules() (list []landlock.Rule) {
+	for i := range s.plan.Mounts {
+		if m := &s.plan.Mounts[i]; m.Kind == MountGrant && m.Unix {
+			list = append(list, landlock.Rule{FD: s.heldFD(m.Held), Unix: true})
+		}
+	}
+	return list
 }
