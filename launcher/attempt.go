@@ -68,7 +68,7 @@ func FallBack(plan *Plan, a Attempt) (*Plan, *Refusal) {
 			Status: StatusRefused, Message: "start in namespaces: " + a.String(),
 			Hint: plan.hintWithout(),
 		}
-	case insisted:
+	case insisted && plan.Refusal == nil:
 		return nil, &Refusal{
 			Status: StatusRefused, Message: "isolation namespaces is not offered here (" + a.who() + ")",
 			Hint: route + "; " + plan.hintWithout(),

@@ -236,6 +236,14 @@ func TestFallBack(t *testing.T) {
 			}
 		}
 	}
+	if p, r := FallBack(good, Attempt{Step: spawn.StepRoot, Errno: unix.ENOSYS}); r != nil || p.Fallback == nil { // before Linux 5.12
+		t.Errorf("an older kernel: %+v, %+v", p, r)
+	}
+	// Who insists is told the clause that would refuse every start.
+	none := &Plan{Asked: "namespaces", Refusal: &Refusal{Status: StatusRefused, Clause: "files", Message: "files: x", Hint: "h"}}
+	if _, r := FallBack(none, Attempt{Step: spawn.StepRoot, Errno: unix.ENOSYS}); r == nil || r.Clause != "files" || strings.Contains(r.Hint, hintLandlock) {
+		t.Errorf("insisted, and refused in any case: %+v", r)
+	}
 	for _, step := range []spawn.Step{
 		spawn.StepRoot, spawn.StepMount, spawn.StepLoopback, spawn.StepHostname, spawn.StepLandlock, spawn.StepSeccomp, spawn.StepExec, 0,
 	} {

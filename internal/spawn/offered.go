@@ -15,12 +15,15 @@ import (
 // mount call, and the errno is one that these give for it (clone(2), user_namespaces(7)).
 // So it is in a container whose /proc is not whole: where a part of it is covered or
 // read-only, the kernel gives nobody a new one that would show it (mount_namespaces(7)),
-// and nobody a limit to write to. Every other failure means that something is wrong with
+// and nobody a limit to write to. And so it is before Linux 5.12, which has not all of the mount
+// calls (ENOSYS). Every other failure means that something is wrong with
 // this start.
 func (e *Error) NotOffered() bool {
 	switch e.Step {
 	case StepNamespaces, StepMaps, StepPrivate:
 		return slices.Contains([]syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC, syscall.EUSERS}, e.Errno)
+	case StepRoot:
+		return e.Errno == unix.ENOSYS // mount_setattr(2) and the like: an older kernel
 	default:
 		return e.Covered()
 	}

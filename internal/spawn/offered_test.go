@@ -61,6 +61,7 @@ func TestNotOffered(t *testing.T) {
 		{"no mounts by a filter", unix.SYS_MOUNT, 3, unix.MS_PRIVATE, unix.EPERM, StepPrivate, true},
 		{"a broken mount", unix.SYS_MOUNT, 3, unix.MS_PRIVATE, unix.EINVAL, StepPrivate, false},
 		{"no file system by a filter", unix.SYS_FSOPEN, 1, 1, unix.EPERM, StepRoot, false},
+		{"no such call in an older kernel", unix.SYS_FSOPEN, 1, 1, unix.ENOSYS, StepRoot, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !needs.InChild(t) {
