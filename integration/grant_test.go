@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"brainbox/internal/needs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,6 +18,7 @@ import (
 // own ioctls stay refused.
 func TestDeviceGrant(t *testing.T) {
 	kernel(t)
+	needs.LandlockABI(t, 5) // else the grant is refused: nothing holds a device's own ioctls
 	w := newWorld(t)
 	p := newPTY(t)
 	boxed := w.box(t, "--rw", p.name)

@@ -16,7 +16,7 @@ import (
 
 // TestInheritedDescriptors is area D: what the caller left open does not arrive.
 func TestInheritedDescriptors(t *testing.T) {
-	needs.LandlockABI(t, 6)
+	needs.LandlockABI(t, abi())
 	needs.Seccomp(t)
 	w := newWorld(t)
 	r := row{id: "IN-01", name: "descriptors", attempt: "{O}{R}"}
@@ -104,7 +104,7 @@ func leaky(t testing.TB, cmd *exec.Cmd, w *world) *side {
 
 // TestInheritedState is the rest of area D.
 func TestInheritedState(t *testing.T) {
-	needs.LandlockABI(t, 6)
+	needs.LandlockABI(t, abi())
 	needs.Seccomp(t)
 	w := newWorld(t)
 
@@ -176,7 +176,7 @@ func output(t testing.TB, w *world, cmd *exec.Cmd) string {
 // TestStandardOutputIsWriteOnly is esc/IN-09: a log that the caller opened for
 // reading and writing can be neither read nor cut.
 func TestStandardOutputIsWriteOnly(t *testing.T) {
-	needs.LandlockABI(t, 6)
+	needs.LandlockABI(t, abi())
 	needs.Seccomp(t)
 	w := newWorld(t)
 	log := filepath.Join(w.dir("O"), "log")

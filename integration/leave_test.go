@@ -81,7 +81,7 @@ func privateFolders(t *testing.T, side *side) []string {
 		pid = itoa(initOf(t, side.cmd.Process.Pid)) // which is in the same cgroup
 	}
 	for line := range strings.Lines(read(t, "/proc/"+pid+"/cgroup")) {
-		if group, v2 := strings.CutPrefix(strings.TrimSpace(line), "0::"); v2 && strings.Contains(group, "brainbox-") {
+		if group, v2 := strings.CutPrefix(strings.TrimSpace(line), "0::"); v2 && strings.Contains(group, "brainbox-") && filepath.Base(group) != "brainbox-self" {
 			for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
 				if _, err := os.Stat(mount + group); err == nil {
 					dirs = append(dirs, mount+group)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"brainbox/internal/needs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -21,6 +23,7 @@ func port(t *testing.T, address string) string {
 // granted: no other port, no other protocol, no way round the port rule.
 func TestNetworkPorts(t *testing.T) {
 	kernel(t)
+	needs.LandlockABI(t, 4) // else ports are refused
 	w := newWorld(t)
 	granted := listen(t, w.dir("O")).vars["TCP4"]
 	inside := w.box(t, "--net", "ports", "--connect-tcp", port(t, granted))

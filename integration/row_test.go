@@ -34,8 +34,7 @@ type row struct {
 // It returns both worlds for what a test still wants to look at.
 func runRows(t *testing.T, rows []row, flags ...string) (real, control *world) {
 	t.Helper()
-	needs.LandlockABI(t, 6)
-	needs.Seccomp(t)
+	kernel(t)
 	real, control = newWorld(t), newWorld(t)
 	for _, r := range rows {
 		for _, w := range []*world{real, control} {

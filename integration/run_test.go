@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brainbox/internal/needs"
+	"brainbox/landlock"
 )
 
 // result is how one program ended.
@@ -52,8 +53,24 @@ func confined(t testing.TB, w *world, flags []string, command ...string) result 
 // kernel asks for what every start of these tests needs.
 func kernel(t testing.TB) {
 	t.Helper()
-	needs.LandlockABI(t, 6)
+	needs.LandlockABI(t, abi())
 	needs.Seccomp(t)
+}
+
+// abi is the Landlock ABI that a start of this run needs. Isolation namespaces holds by other
+// means what Landlock holds from ABI 3 on.
+func abi() int {
+	if inside() {
+		return 2
+	}
+	return 6
+}
+
+// byPath reports whether Landlock itself holds Unix sockets by path: then programs have
+// sockets of their own, and each connect(2) and sendto(2) is asked for.
+func byPath() bool {
+	kernel, err := landlock.Probe()
+	return err == nil && kernel.Used() >= landlock.ResolveUnix.ABI()
 }
 
 // pidIn reads a process number that a victim has left.

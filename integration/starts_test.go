@@ -16,7 +16,7 @@ import (
 // supervisor is confined. brainbox is written in Go, where work moves between
 // threads: a restriction on one thread and a start on another is what must not be.
 func TestManyStarts(t *testing.T) {
-	needs.LandlockABI(t, 6)
+	needs.LandlockABI(t, abi())
 	needs.Seccomp(t)
 	starts, atOnce := 1000, 16
 	if testing.Short() {

@@ -19,6 +19,9 @@ func TestTheGroupHoldsTheWholeTreeInside(t *testing.T) {
 	needs.CgroupKill(t)
 	for _, isolation := range []string{"landlock", "namespaces"} {
 		t.Run(isolation, func(t *testing.T) {
+			if isolation == "landlock" {
+				needs.LandlockABI(t, 6)
+			}
 			w := resolved(t.TempDir())
 			f, p := planIn(t, isolation, w, "setsid sleep 60 & (sleep 60 &) ; while [ ! -e go ]; do sleep 0.01; done; exit 4")
 			if f.Cgroup = cgroupFact(p.policy, readSmall("/proc/self/mountinfo")); f.Cgroup.Dir == "" {

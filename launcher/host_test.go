@@ -37,6 +37,9 @@ var hostDir = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
+// BuiltHost is hostDir for package launcher_test.
+func BuiltHost() (string, error) { return hostDir() }
+
 func newHost(t *testing.T) *Host {
 	t.Helper()
 	dir, err := hostDir()
@@ -117,6 +120,7 @@ func startWith(t *testing.T, h *Host, w, script string) (*Session, *Facts) {
 }
 
 func TestHostRunsConfined(t *testing.T) {
+	needs.LandlockABI(t, 6)
 	h := newHost(t)
 	for range 3 { // the spawner is used again
 		w, out := t.TempDir(), t.TempDir()
@@ -146,6 +150,7 @@ func TestHostRunsConfined(t *testing.T) {
 // A spawner makes the namespaces itself, from the descriptors that it is sent.
 func TestHostRunsInNamespaces(t *testing.T) {
 	needs.Userns(t)
+	needs.LandlockABI(t, 1)
 	h := newHost(t)
 	for range 2 {
 		w := resolved(t.TempDir())

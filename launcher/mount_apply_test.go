@@ -33,6 +33,7 @@ func inNamespaces(t *testing.T, dir string) bool {
 		return true
 	}
 	needs.Userns(t)
+	needs.LandlockABI(t, 1)
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), applyMark+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -387,6 +388,7 @@ func TestHeldDescriptorsAreWhatThePlanSays(t *testing.T) {
 
 // "/" itself can be granted: what the sandbox has of its own stays its own.
 func TestAppliedRoot(t *testing.T) {
+	needs.LandlockABI(t, 5) // else "/" cannot be granted: it has device files
 	exec := `"/usr", "/bin", "/lib"`
 	if _, err := os.Stat("/lib64"); err == nil { // Debian has none on arm64
 		exec += `, "/lib64"`
