@@ -23,6 +23,7 @@ type part struct {
 var parts = []part{
 	{name: "landlock", pkg: "landlock", minutes: 20},
 	{name: "launcher", pkg: "launcher", run: chosenOfLauncher, cgroup: vmjob.Left, minutes: 60},
+	{name: "agree", pkg: "launcher", run: "^TestThePlanAndTheKernelAgree", only: "user", minutes: 60},
 	{
 		name: "integration-namespaces", pkg: "integration", run: chosen, cgroup: vmjob.Left, minutes: 60,
 		env: []string{"BRAINBOX_TEST_ISOLATION=namespaces"},
@@ -39,7 +40,7 @@ const chosen = "^Test(Matrix|Child|Rejected|Limits|OutOfMemory|PrivateFolders|Re
 	"ExitStatus|TreeEnds|NothingIsLeft|Nested$|StatusTells|Missing|OpenList|NetworkPorts|AgentSocket|HardLink|DeviceGrant)"
 
 // chosenOfLauncher are those of package launcher.
-const chosenOfLauncher = "^Test(StartsAreWhat|TheGroup|TheOwnGroup|Cgroup|MakeCgroup|OomKilled|Applied|HostRuns|ThePlanAndTheKernel|" +
+const chosenOfLauncher = "^Test(StartsAreWhat|TheGroup|TheOwnGroup|Cgroup|MakeCgroup|OomKilled|Applied|HostRuns|" +
 	"Verify$|ReferenceMachine|TheProgramReaches|PublishedPorts|HostConnects|SelfTest|AutoIs)"
 
 // plan makes the jobs of a machine. must are the words of BRAINBOX_TEST_MUST_RUN for its

@@ -14,9 +14,9 @@ var limits = []struct {
 	status             int
 	says               string // in what is printed; after "!" what is not
 }{
-	{"memory", "--memory=64MiB", "head -c 268435456 /dev/zero | tail -c 268435456 | wc -c", 137, "brainbox: out of memory: the run reached its limit"},
-	{"control", "--memory=1GiB", "head -c 268435456 /dev/zero | tail -c 268435456 | wc -c", 0, "268435456"},
-	{"killed", "--memory=64MiB", "kill -KILL $$", 137, "!out of memory"},
+	{"memory", "--memory=32MiB", "head -c 100663296 /dev/zero | tail -c 100663296 | wc -c", 137, "brainbox: out of memory: the run reached its limit"},
+	{"control", "--memory=1GiB", "head -c 100663296 /dev/zero | tail -c 100663296 | wc -c", 0, "100663296"},
+	{"killed", "--memory=32MiB", "kill -KILL $$", 137, "!out of memory"},
 	{"pids", "--pids=20", "i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done; echo all", 2, "!all"},
 	{"cpu", "--cpu=0.5", "echo it ran", 0, "it ran"},
 }

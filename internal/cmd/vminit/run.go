@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -44,9 +45,23 @@ func runAll() (vmjob.Report, error) {
 		fmt.Printf("vminit: %d/%d %s\n", i+1, len(list.Jobs), job.Name)
 		r := run(i, job)
 		fmt.Printf("vminit: %d/%d %s: status %d in %d s %s\n", i+1, len(list.Jobs), job.Name, r.Status, r.Seconds, r.Error)
+		tell(filepath.Join(out, job.Name))
 		report.Results = append(report.Results, r)
 	}
 	return report, nil
+}
+
+// tell shows on the console which tests of a job have failed: the rest comes at the end.
+func tell(file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "--- FAIL: ") {
+			fmt.Printf("vminit:   %s\n", strings.TrimSpace(strings.ReplaceAll(line, "\x16", "")))
+		}
+	}
 }
 
 // run runs one job and ends what it has left.
