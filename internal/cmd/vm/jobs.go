@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"strconv"
 	"strings"
 
 	"brainbox/internal/vmjob"
@@ -14,6 +15,7 @@ type part struct {
 	env       []string
 	cgroup    vmjob.Cgroup // of the ordinary user; root's is the root group, unless it is Own
 	only      string       // "root" or "user"
+	abi       int          // the least Landlock ABI of a kernel on which any of it could pass
 	minutes   int
 }
 
@@ -23,14 +25,14 @@ type part struct {
 var parts = []part{
 	{name: "landlock", pkg: "landlock", minutes: 20},
 	{name: "launcher", pkg: "launcher", run: chosenOfLauncher, cgroup: vmjob.Left, minutes: 60},
-	{name: "agree", pkg: "launcher", run: "^TestThePlanAndTheKernelAgree", only: "user", minutes: 60},
+	{name: "agree", pkg: "launcher", run: "^TestThePlanAndTheKernelAgree", only: "user", abi: 3, minutes: 60},
 	{
 		name: "integration-namespaces", pkg: "integration", run: chosen, cgroup: vmjob.Left, minutes: 60,
 		env: []string{"BRAINBOX_TEST_ISOLATION=namespaces"},
 	},
 	{name: "integration-landlock", pkg: "integration", run: chosen, cgroup: vmjob.Left, minutes: 60},
-	{name: "spawn", pkg: "internal/spawn", run: "^Test(Start|Descriptors|The|Cgroup|Listener|Try|NotOffered|Network|Mask|Bind|Devpts|Identity)", skip: "TheCallersEnd", cgroup: vmjob.Left, minutes: 30},
-	{name: "supervise", pkg: "internal/supervise", run: "^TestTheTree", cgroup: vmjob.Left, minutes: 20},
+	{name: "spawn", pkg: "internal/spawn", run: "^Test(Start|Descriptors|The|Cgroup|Listener|Try|NotOffered|Network|Mask|Bind|Devpts|Identity)", skip: "TheCallersEnd", cgroup: vmjob.Left, abi: 1, minutes: 30},
+	{name: "supervise", pkg: "internal/supervise", run: "^TestTheTree", cgroup: vmjob.Left, abi: 1, minutes: 20},
 	{name: "seccomp", pkg: "seccomp", run: "^Test(SetID|Keeps|Threads|FilterStatus|Foreign|Datagram|FastOpen|SoleListener)", minutes: 20},
 }
 
@@ -58,13 +60,20 @@ func plan(only, must string) []vmjob.Job {
 		})
 		jobs = append(append(jobs, startJobs(root, who)...), limitJobs(root, who)...)
 		for _, p := range parts {
-			if p.only != "" && p.only != who || only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
+			if p.only != "" && p.only != who || p.abi > landlockOf(must) || only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
 				continue
 			}
 			jobs = append(jobs, p.job(root, who, must))
 		}
 	}
 	return jobs
+}
+
+// landlockOf is the Landlock ABI that the words ask for; 0 is none.
+func landlockOf(must string) int {
+	_, text, _ := strings.Cut(must, "landlock:")
+	n, _ := strconv.Atoi(text) // 0 of what is no number
+	return n
 }
 
 func (p part) job(root bool, who, must string) vmjob.Job {

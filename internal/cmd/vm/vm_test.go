@@ -287,6 +287,22 @@ func tape(t *testing.T, name, text string) []byte {
 	return append(b.Bytes(), make([]byte, 8192)...)
 }
 
+// TestPlanFollowsTheKernel: what can pass nowhere on a kernel is no job, and all else is.
+func TestPlanFollowsTheKernel(t *testing.T) {
+	has := func(jobs []vmjob.Job, name string) bool {
+		return slices.ContainsFunc(jobs, func(j vmjob.Job) bool { return j.Name == name })
+	}
+	for _, suite := range []string{"bullseye", "bookworm", "sid"} {
+		jobs, abi := plan("", mustRun(suite)), landlockOf(mustRun(suite))
+		if want := map[string]int{"bullseye": 0, "bookworm": 2, "sid": 11}[suite]; abi != want {
+			t.Errorf("%s: ABI %d, want %d", suite, abi, want)
+		}
+		if has(jobs, "spawn-user") != (abi > 0) || has(jobs, "agree-user") != (abi > 2) || has(jobs, "agree-root") || !has(jobs, "integration-landlock-root") {
+			t.Errorf("%s: %+v", suite, jobs)
+		}
+	}
+}
+
 func TestPlanNamesAreUnlike(t *testing.T) {
 	seen := map[string]bool{}
 	for _, j := range plan("", "seccomp") {
