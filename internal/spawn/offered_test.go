@@ -181,7 +181,8 @@ func TestTryWhereProcIsCovered(t *testing.T) {
 		{"a covered file", func() error { return unix.Mount("/dev/null", "/proc/version", "", unix.MS_BIND, "") }, StepProc, unix.EPERM},
 		{"a read-only part", func() error {
 			return errors.Join(unix.Mount("/proc/sys", "/proc/sys", "", unix.MS_BIND, ""),
-				unix.Mount("", "/proc/sys", "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+				// With what a user namespace may not take off the host's /proc.
+				unix.Mount("", "/proc/sys", "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""))
 		}, StepNested, unix.EROFS},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // programs are the packages that the tests use in the guest, with all that they depend on.
 var programs = []string{
-	"base-files", "bash", "dash", "coreutils", "util-linux", "mount", "procps", "findutils", "grep", "sed", "mawk",
+	"base-files", "bash", "dash", "coreutils", "util-linux", "mount", "procps", "hostname", "findutils", "grep", "sed", "mawk",
 	"tar", "gzip", "diffutils", "file", "libc-bin", "ca-certificates", "openssl", "git", "python3", "strace",
 	"e2fsprogs", "iproute2", "psmisc", "patch", "make", "perl-base", "bubblewrap", "attr", "acl",
 }
