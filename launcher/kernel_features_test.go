@@ -36,30 +36,34 @@ type place struct {
 	name, linux, namespaces string
 	abi                     int
 	err                     error
+	facts                   string // where they are from
 }
 
 func blocked(reason landlock.Reason, errno unix.Errno) error {
 	return &landlock.NotAvailableError{Reason: reason, Err: os.NewSyscallError("landlock_create_ruleset", errno)}
 }
 
-// places lists the systems of the page, oldest kernel first.
+// documents are where the facts are from that nobody has recorded.
+const documents = "documents"
+
+// places lists the systems of the page that are known by their documents, and the reference
+// machine, oldest kernel first.
 func places() []place {
 	return []place{
-		{"RHEL 9, before 9.6", "5.14", "yes", 0, blocked(landlock.NotBuilt, unix.ENOSYS)},
-		{"Debian 12", "6.1", "yes", 2, nil},
-		{"WSL2, kernel 6.6", "6.6", "yes", 3, nil},
-		{"Ubuntu 24.04", "6.8", "no: AppArmor, unless a profile permits them", 4, nil},
-		{"RHEL 9.6", "5.14, with Landlock of 6.10", "yes", 5, nil},
-		{"RHEL 10", "6.12", "yes", 6, nil},
-		{"Debian 13", "6.12", "yes", 6, nil},
-		{"Fedora 43", "6.17", "yes", 7, nil},
-		{"WSL2, kernel 6.18", "6.18", "yes", 7, nil},
-		{"**reference machine**", "6.18", "yes", 7, nil},
-		{"default docker on it", "6.18", "no: docker's filter", 7, nil},
-		{"a container whose filter refuses Landlock", "6.18", "no: its filter", 0, blocked(landlock.Blocked, unix.EPERM)},
-		{"any, started with lsm= without landlock", "6.18", "yes", 0, blocked(landlock.Disabled, unix.EOPNOTSUPP)},
-		{"Linux 7.1", "7.1", "yes", 9, nil},
-		{"Linux 7.3", "7.3", "yes", 11, nil},
+		{"RHEL 9, before 9.6", "5.14", "yes", 0, blocked(landlock.NotBuilt, unix.ENOSYS), documents},
+		{"WSL2, kernel 6.6", "6.6", "yes", 3, nil, documents},
+		{"Ubuntu 24.04", "6.8", "no: AppArmor, unless a profile permits them", 4, nil, documents},
+		{"RHEL 9.6", "5.14, with Landlock of 6.10", "yes", 5, nil, documents},
+		{"RHEL 10", "6.12", "yes", 6, nil, documents},
+		{"Debian 13", "6.12", "yes", 6, nil, documents},
+		{"Fedora 43", "6.17", "yes", 7, nil, documents},
+		{"WSL2, kernel 6.18", "6.18", "yes", 7, nil, documents},
+		{"**reference machine**", "6.18", "yes", 7, nil, "measured"},
+		{"default docker on it", "6.18", "no: docker's filter", 7, nil, "measured"},
+		{"a container whose filter refuses Landlock", "6.18", "no: its filter", 0, blocked(landlock.Blocked, unix.EPERM), documents},
+		{"any, started with lsm= without landlock", "6.18", "yes", 0, blocked(landlock.Disabled, unix.EOPNOTSUPP), documents},
+		{"Linux 7.1", "7.1", "yes", 9, nil, documents},
+		{"Linux 7.3", "7.3", "yes", 11, nil, documents},
 	}
 }
 
@@ -134,22 +138,22 @@ func accepted(t *testing.T, at place, flags ...[2]string) string {
 // features writes the tables of the page.
 func features(t *testing.T) string {
 	t.Helper()
-	ports := [][2]string{{"network.mode", "ports"}, {"network.connect_tcp", "443"}}
-	spaces := [][2]string{{"sandbox.isolation", "namespaces"}}
+	ports := tcpPorts()
+	all := places()
+	for _, r := range readRecords(t) {
+		all = append(all, r.place(t))
+	}
+	slices.SortStableFunc(all, func(a, b place) int { return slices.Compare(version(a.linux), version(b.linux)) })
 	var b strings.Builder
-	b.WriteString("| system | Linux | Landlock ABI | user namespaces | `landlock`, default policy | `landlock`, `--net ports` " +
-		"| default policy starts with `--allow-degraded` | `namespaces` |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, at := range places() {
+	b.WriteString("| system | Linux | facts | Landlock ABI | user namespaces | `landlock`, default policy | `landlock`, `--net ports` " +
+		"| default policy starts with `--allow-degraded` | `namespaces` |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, at := range all {
 		abi := "none"
 		if at.abi > 0 {
 			abi = fmt.Sprint(at.abi)
 		}
-		inside := verdict(decide(t, at.abi, at.err, spaces...))
-		if inside == "starts" && strings.HasPrefix(at.namespaces, "no") {
-			inside = "refused: not offered"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", at.name, at.linux, abi, at.namespaces,
-			verdict(decide(t, at.abi, at.err)), verdict(decide(t, at.abi, at.err, ports...)), accepted(t, at), inside)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", at.name, at.linux, at.facts, abi, at.namespaces,
+			verdict(decide(t, at.abi, at.err)), verdict(decide(t, at.abi, at.err, ports...)), accepted(t, at), at.inside(t))
 	}
 	b.WriteString("\n| ABI | Linux | files | network none | network ports | unix | ipc |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, v := range landlock.Versions() {
@@ -158,6 +162,21 @@ func features(t *testing.T) string {
 			clause(base, "files"), clause(base, "network"), clause(tcp, "network"), clause(base, "unix"), clause(base, "ipc"))
 	}
 	return b.String()
+}
+
+// tcpPorts opens one port.
+func tcpPorts() [][2]string {
+	return [][2]string{{"network.mode", "ports"}, {"network.connect_tcp", "443"}}
+}
+
+// inside says what a run in isolation namespaces becomes.
+func (p place) inside(t *testing.T) string {
+	t.Helper()
+	v := verdict(decide(t, p.abi, p.err, [2]string{"sandbox.isolation", "namespaces"}))
+	if v == "starts" && strings.HasPrefix(p.namespaces, "no") {
+		return "refused: not offered"
+	}
+	return v
 }
 
 // clause shows one clause of a plan: its state, and what holds it or is missing.
