@@ -130,3 +130,14 @@ func TestParseLines(t *testing.T) {
 		t.Errorf("%q, %q", events, bad)
 	}
 }
+
+func TestStanding(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/tmp/brainbox-61000": true, "/s/state/brainbox": true, "/tmp/brainbox-exec-0/tmp": true, "/tmp/brainbox-exec-0": true,
+		"/tmp/brainbox-61000/left": false, "/tmp/brainbox-exec-0/tmp/left": false, "/run/brainbox/x.sock": false, "/tmp/brainbox-host-1a": false,
+	} {
+		if got := standing.MatchString(path); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}

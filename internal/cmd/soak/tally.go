@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,8 +114,11 @@ func (w *world) files() []string {
 	if w.root { // a tmpfs of its own
 		all = append(all, found("/tmp", func(string) bool { return false })...)
 	}
-	return all
+	return slices.DeleteFunc(all, standing.MatchString)
 }
+
+// standing are the folders that stay once they are made, by whichever step is the first.
+var standing = regexp.MustCompile(`/brainbox(-\d+|-exec-\d+(/(home|tmp|canary|pruned))?)?$`)
 
 // strangers describes the processes that are not among the own: all that there are in a pid
 // namespace of its own, else the descendants.
