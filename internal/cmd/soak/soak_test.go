@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A step follows from its seed and number, whatever was planned before; and every kind,
@@ -128,6 +131,19 @@ func TestParseLines(t *testing.T) {
 	events, bad := parseLines([]byte("{\"event\":\"started\"}\n{\"x\":1}\n{\"event\":\"exited\"}"))
 	if !slices.Equal(events, []string{"started"}) || len(bad) != 2 {
 		t.Errorf("%q, %q", events, bad)
+	}
+}
+
+func TestUnswept(t *testing.T) {
+	run := t.TempDir() + "/brainbox-0/0123456789abcdef"
+	if err := os.MkdirAll(run+"/home", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for path, want := range map[string]bool{run: true, run + "/home": true, run + "0/none": true, filepath.Dir(run): false, "": false} {
+		if got := unswept(path, now); got != want || got && unswept(path, now.Add(2*sweepTime)) {
+			t.Errorf("%q: %v, want %v and in time false", path, got, want)
+		}
 	}
 }
 

@@ -114,8 +114,21 @@ func (w *world) files() []string {
 	if w.root { // a tmpfs of its own
 		all = append(all, found("/tmp", func(string) bool { return false })...)
 	}
-	return slices.DeleteFunc(all, standing.MatchString)
+	return slices.DeleteFunc(all, func(p string) bool { return standing.MatchString(p) || unswept(p, time.Now()) })
 }
+
+// unswept reports whether a path is of a run whose supervisor was killed lately: a later start
+// removes its folder, once it is a minute old (package launcher).
+func unswept(path string, now time.Time) bool {
+	st, err := os.Stat(ofRun.FindString(path))
+	return err == nil && now.Sub(st.ModTime()) < sweepTime
+}
+
+// sweepTime is time enough for such a start.
+const sweepTime = 3 * time.Minute
+
+// ofRun is the folder of a run.
+var ofRun = regexp.MustCompile(`^.*/brainbox-\d+/[0-9a-f]{16}`)
 
 // standing are the folders that stay once they are made, by whichever step is the first.
 var standing = regexp.MustCompile(`/brainbox(-\d+|-exec-\d+(/(home|tmp|canary|pruned))?)?$`)
