@@ -139,8 +139,12 @@ func TestUnswept(t *testing.T) {
 	if err := os.MkdirAll(run+"/home", 0o700); err != nil {
 		t.Fatal(err)
 	}
+	group := t.TempDir() + "/brainbox-0123456789abcdef"
+	if err := os.Mkdir(group, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	now := time.Now()
-	for path, want := range map[string]bool{run: true, run + "/home": true, run + "0/none": true, filepath.Dir(run): false, "": false} {
+	for path, want := range map[string]bool{run: true, group: true, filepath.Dir(group): false, run + "/home": true, run + "0/none": true, filepath.Dir(run): false, "": false} {
 		if got := unswept(path, now); got != want || got && unswept(path, now.Add(2*sweepTime)) {
 			t.Errorf("%q: %v, want %v and in time false", path, got, want)
 		}

@@ -93,7 +93,10 @@ func (w *world) count() (tally, []string, error) {
 	t["fds"], t["rss KiB"] = openFDs(os.Getpid()), rss(os.Getpid())
 	t["mounts"], t["System V objects"], t["keys"] = lines("/proc/self/mountinfo"), lines("/proc/sysvipc/shm")+lines("/proc/sysvipc/sem")+lines("/proc/sysvipc/msg"), lines("/proc/keys")
 	t["namespaces"] = namespaces()
-	t["control groups"] = int64(len(found(ownGroup(), func(p string) bool { st, err := os.Stat(p); return err != nil || !st.IsDir() })))
+	t["control groups"] = int64(len(found(ownGroup(), func(p string) bool {
+		st, err := os.Stat(p)
+		return err != nil || !st.IsDir() || unswept(p, time.Now())
+	})))
 	files := w.files()
 	t["files"] = int64(len(files))
 	return t, append(left, files...), nil
@@ -118,7 +121,7 @@ func (w *world) files() []string {
 }
 
 // unswept reports whether a path is of a run whose supervisor was killed lately: a later start
-// removes its folder, once it is a minute old (package launcher).
+// removes its folder and its control group, once they are a minute old (package launcher).
 func unswept(path string, now time.Time) bool {
 	st, err := os.Stat(ofRun.FindString(path))
 	return err == nil && now.Sub(st.ModTime()) < sweepTime
@@ -127,8 +130,8 @@ func unswept(path string, now time.Time) bool {
 // sweepTime is time enough for such a start.
 const sweepTime = 3 * time.Minute
 
-// ofRun is the folder of a run.
-var ofRun = regexp.MustCompile(`^.*/brainbox-\d+/[0-9a-f]{16}`)
+// ofRun is the folder, or the control group, of a run.
+var ofRun = regexp.MustCompile(`^.*/(brainbox-\d+/|brainbox-)[0-9a-f]{16}`)
 
 // standing are the folders that stay once they are made, by whichever step is the first.
 var standing = regexp.MustCompile(`/brainbox(-\d+|-exec-\d+(/(home|tmp|canary|pruned))?)?$`)
