@@ -123,6 +123,9 @@ func TestDocumentsAreAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if name == "../docs/setuid.md" {
+				continue // an administrator's: cmd/brainbox-exec and -kill test what is said there
+			}
 			if strings.Contains(string(text), "\n$ brainbox") && !slices.Contains(documents, name) {
 				t.Errorf("nobody types the command lines of %s", name)
 			}
