@@ -22,6 +22,6 @@
 //
 // It needs apt-get, dpkg-deb, mkfs.ext4, xz and qemu (hack/vm installs them) and, unless it is
 // root, fakeroot, or the files in the guest would not be root's. Without KVM every instruction
-// is emulated: a machine takes half an hour. The guest has no systemd, no udev, no AppArmor
+// is emulated: a machine takes five minutes, and more where other programs run. The guest has no systemd, no udev, no AppArmor
 // policy and no network but the loopback interface.
 package main
