@@ -63,7 +63,6 @@ func places() []place {
 		{"a container whose filter refuses Landlock", "6.18", "no: its filter", 0, blocked(landlock.Blocked, unix.EPERM), documents},
 		{"any, started with lsm= without landlock", "6.18", "yes", 0, blocked(landlock.Disabled, unix.EOPNOTSUPP), documents},
 		{"Linux 7.1", "7.1", "yes", 9, nil, documents},
-		{"Linux 7.3", "7.3", "yes", 11, nil, documents},
 	}
 }
 
