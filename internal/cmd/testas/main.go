@@ -77,6 +77,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case opts.uid > 1<<31-1 || opts.gid > 1<<31-1:
 		return opts, errors.New("uid or gid is too large")
+	case opts.flags != "" && !opts.self:
+		return opts, errors.New("-flags are for -self; -run chooses tests here")
 	case !opts.assert && len(opts.packages) == 0:
 		return opts, errors.New("no packages; usage: testas [-uid N] [-gid N] PACKAGES")
 	}

@@ -117,7 +117,7 @@ func TestSelf(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, args := range [][]string{{}, {"-uid=-1", "."}, {"-uid=4294967295", "."}, {"-nonsense", "."}} {
+	for _, args := range [][]string{{}, {"-uid=-1", "."}, {"-uid=4294967295", "."}, {"-nonsense", "."}, {"-flags=-run=x", "."}} {
 		if opts, err := parse(args, &bytes.Buffer{}); err == nil {
 			t.Errorf("parse(%q) = %+v", args, opts)
 		}
