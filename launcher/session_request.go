@@ -34,6 +34,7 @@ func (s *session) request(o Options, filter seccomp.Program) spawn.Request {
 	}
 	if t := s.facts.Place.raised; t != nil {
 		r.Limits, r.Groups = slices.Clone(t.limits), true // the identity's groups
+		r.FilesLast = true                                // no capability is left that could raise it
 	} else {
 		r.Identity = spawnIdentity(p.Identity)
 	}

@@ -58,6 +58,9 @@ func decide(environ, argv []string) (*launcher.Facts, *launcher.Plan, error) {
 		return launcher.ExecPlan(environ, argv)
 	}
 	limits := setuid.Begin()
+	if err := setuid.Room(); err != nil {
+		return nil, nil, err
+	}
 	environ = early.Environ() // the runtime's copy has what the runtime added
 	os.Clearenv()             // no package is to find TZ, TMPDIR or the like
 	return launcher.ExecPlanRaised(start.RUID, limits, environ, argv)

@@ -84,15 +84,16 @@ func TestSetuidRefuses(t *testing.T) {
 }
 
 // became waits until the process is that program, and says false if it ended before.
-func became(t *testing.T, cmd *exec.Cmd, program string) bool {
+func became(t *testing.T, in *installed.Installation, cmd *exec.Cmd, program string) bool {
 	t.Helper()
 	var want, st unix.Stat_t
-	if err := unix.Stat(program, &want); err != nil {
-		t.Fatal(err)
-	}
+	in.Do(func() error { return unix.Stat(program, &want) })
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if unix.Stat(proc(cmd, "exe"), &st) == nil && st.Ino == want.Ino && st.Dev == want.Dev {
-			return true
+			// execve(2) sets the arguments after the file, the signals and the environment.
+			if args, err := os.ReadFile(proc(cmd, "cmdline")); err == nil && len(args) > 0 {
+				return true
+			}
 		}
 		// Not by its state: while execve(2) by another thread ends the first one, that is Z.
 		var info unix.Siginfo
@@ -163,7 +164,7 @@ func TestSetuidProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	if !became(t, cmd, "/bin/sleep") {
+	if !became(t, in, cmd, "/bin/sleep") {
 		t.Fatal("it did not start: ", cmd.Stderr)
 	}
 	checkStatus(t, "usual", cmd)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brainbox/internal/needs"
 	"brainbox/internal/setuid/installed"
 
 	"github.com/google/go-cmp/cmp"
@@ -260,6 +261,7 @@ func TestBinaryStaysSmall(t *testing.T) {
 	if limit := int64(8 << 20); info.Size() > limit {
 		t.Errorf("%d bytes, want at most %d", info.Size(), limit)
 	}
+	needs.Program(t, "go")
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := list.Output()

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"brainbox/internal/needs"
+	"brainbox/internal/setuid/installed"
 
 	"golang.org/x/sys/unix"
 )
@@ -150,7 +151,7 @@ func needRoot(t *testing.T) {
 	needs.Root(t) // to make processes of other users and a mount namespace
 }
 
-// buildKill builds the binary as it is shipped, where every user can reach it.
+// buildKill puts the binary as it is shipped, where every user can reach it.
 func buildKill(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -158,10 +159,8 @@ func buildKill(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "brainbox-kill")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := os.WriteFile(path, installed.Command(t, "brainbox/cmd/brainbox-kill"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

@@ -31,7 +31,7 @@ var ours = [...]struct {
 // Begin makes the process fit for being root's, whatever the caller started it with, and
 // returns his limits, which the program gets back: in their order, before its own. It acts on
 // the process. Nothing here can fail dangerously: what could not be raised makes a later step
-// fail, and that is a refusal.
+// fail, and that is a refusal; see [Room].
 //
 // The umask becomes 022, the interval timers, which execve(2) keeps, are stopped, no core is
 // written and nobody may trace the process.
@@ -73,4 +73,17 @@ func Begin() []Limit {
 		}
 	}
 	return list
+}
+
+// minFiles is more than the runtime needs besides what the first steps hold, in descriptors.
+const minFiles = 32
+
+// Room refuses where [Begin] could not raise the number of descriptors: without one for its
+// poller the runtime ends the process, with a status of its own and more than a line.
+func Room() error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &now); err != nil || now.Cur < minFiles {
+		return refuse("RLIMIT_NOFILE is too small for a set-uid start", "it must be 32 or more, and for most policies a multiple")
+	}
+	return nil
 }

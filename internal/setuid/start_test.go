@@ -173,3 +173,18 @@ func TestBeginKeepsTheCallersLimits(t *testing.T) {
 		t.Errorf("dumpable %d, %v, or another umask than 022", n, err)
 	}
 }
+
+// TestRoom in a process of its own.
+func TestRoom(t *testing.T) {
+	if !needs.InChild(t) {
+		return
+	}
+	for _, files := range []uint64{minFiles, minFiles - 1} {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: files, Max: minFiles}); err != nil {
+			t.Fatal(err)
+		}
+		if err := Room(); (err == nil) != (files == minFiles) {
+			t.Errorf("with %d files: %v", files, err)
+		}
+	}
+}

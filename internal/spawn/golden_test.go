@@ -28,7 +28,14 @@ func TestListIsGolden(t *testing.T) {
 	}
 	golden(t, "testdata/list.golden", show(j.calls))
 
-	r.Limits, r.Listener = append(r.Limits, Limit{Resource: unix.RLIMIT_NOFILE, Cur: 9, Max: 9}), true
+	r.Limits, r.FilesLast = append(r.Limits, Limit{Resource: unix.RLIMIT_NOFILE, Cur: 9, Max: 9}), true
+	j = newJob()
+	if err := j.build(r, func(fd int) int { return fd + 100 }, 4242); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/files-last.golden", show(j.calls))
+
+	r.Listener, r.FilesLast = true, false
 	r.Mark = testMark
 	j = newJob()
 	if err := j.build(r, func(fd int) int { return fd + 100 }, 4242); err != nil {

@@ -94,6 +94,9 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 	}
 	j.add(StepUmask, "umask", unix.SYS_UMASK, uintptr(r.Umask))
 	switch {
+	case r.FilesLast && !r.Listener:
+		j.setLimits(r.limits(false))
+		j.descriptors(r, fdOf, 0)
 	case !r.Listener:
 		j.setLimits(r.Limits)
 		j.descriptors(r, fdOf, 0)
@@ -132,6 +135,9 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 	j.probes(r)
 	if r.trials != nil {
 		return j.trial(r.trials)
+	}
+	if r.FilesLast && !r.Listener {
+		j.setLimits(r.limits(true))
 	}
 	j.add(StepMask, "rt_sigprocmask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, addr(&j.mask), 0, 8)
 	j.add(StepExec, "execve", unix.SYS_EXECVE, addr(j.path), addr(&j.argv[0]), addr(&j.env[0]))

@@ -42,6 +42,12 @@ type Request struct {
 	Dir     int    // descriptor of the working directory; 0 means stay
 	Umask   int    // file mode bits that are cleared, as umask(2)
 	Limits  []Limit
+
+	// FilesLast sets RLIMIT_NOFILE after the self-test, which needs a descriptor: for limits
+	// that may be too small for it, and need no right that the start gives up. With a listener
+	// it is so in any case.
+	FilesLast bool
+
 	Session bool // start in a new session (setsid(2)); false: stay in the caller's process group
 
 	Identity *Identity // become this user; nil: stay

@@ -16,7 +16,7 @@
 //
 // With -out the log of each machine and a record of what it was found to do are written:
 // SUITE-ARCH.txt and SUITE-ARCH.json. Package launcher's tests hold docs/kernel-features.md to
-// the records.
+// the records. A run of some PARTS (-only) writes PARTS-SUITE-ARCH.txt, and no record.
 //
 // # Limits
 //

@@ -63,7 +63,11 @@ func (o *options) judge(name string, k *kernel, jobs []vmjob.Job, report vmjob.R
 // head says what ran. There is nothing in it of the machine that it ran on.
 func (j *judged) head(o *options) {
 	r := &j.record
-	fmt.Fprintf(&j.log, "make vm VM_SUITES=%s VM_ARCH=%s\n", r.Suite, r.Arch)
+	flags := ""
+	if o.only != "" {
+		flags = " VM_FLAGS='-only " + o.only + "'"
+	}
+	fmt.Fprintf(&j.log, "make vm VM_SUITES=%s VM_ARCH=%s%s\n", r.Suite, r.Arch, flags)
 	fmt.Fprintf(&j.log, "date: %s\n", r.Date)
 	fmt.Fprintf(&j.log, "kernel: Linux %s, Debian's package %s of %s\n", r.Release, r.Package, r.Suite)
 	fmt.Fprintf(&j.log, "machine: qemu, %s, %d processors, %d MiB\n", here(o.arch), o.cpus, o.megabytes)
@@ -176,9 +180,14 @@ func (o *options) write(j *judged, outputs map[string]string) error {
 	if o.out == "" {
 		return errors.Join(errs...)
 	}
-	text, err := json.MarshalIndent(j.record, "", "  ")
 	base := filepath.Join(o.out, j.record.Suite+"-"+j.record.Arch)
-	return errors.Join(append(errs, err, os.MkdirAll(o.out, 0o755),
+	errs = append(errs, os.MkdirAll(o.out, 0o755))
+	if o.only != "" { // not the record: it would say of what did not run that it was not found
+		base = filepath.Join(o.out, strings.ReplaceAll(o.only, ",", "+")+"-"+j.record.Suite+"-"+j.record.Arch)
+		return errors.Join(append(errs, os.WriteFile(base+".txt", []byte(j.log.String()), 0o644))...)
+	}
+	text, err := json.MarshalIndent(j.record, "", "  ")
+	return errors.Join(append(errs, err,
 		os.WriteFile(base+".json", append(text, '\n'), 0o644),
 		os.WriteFile(base+".txt", []byte(j.log.String()), 0o644))...)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,10 @@ var parts = []part{
 	{name: "spawn", pkg: "internal/spawn", run: "^Test(Start|Descriptors|The|Cgroup|Listener|Try|NotOffered|Network|Mask|Bind|Devpts|Identity)", skip: "TheCallersEnd", cgroup: vmjob.Left, abi: 1, minutes: 30},
 	{name: "supervise", pkg: "internal/supervise", run: "^TestTheTree", cgroup: vmjob.Left, abi: 1, minutes: 20},
 	{name: "seccomp", pkg: "seccomp", run: "^Test(SetID|Keeps|Threads|FilterStatus|Foreign|Datagram|FastOpen|SoleListener)", minutes: 20},
+	{name: "setuid-start", pkg: "internal/setuid", minutes: 10},
+	{name: "setuid-early", pkg: "internal/setuid/early", minutes: 10},
+	{name: "setuid-kill", pkg: "cmd/brainbox-kill", minutes: 30},
+	{name: "setuid-exec", pkg: "cmd/brainbox-exec", only: "root", abi: 3, minutes: 60},
 }
 
 // chosen are the tests of package integration that are about the kernel: starts and refused
@@ -58,15 +63,29 @@ func plan(only, must string) []vmjob.Job {
 			Name: "probe-" + who, Root: root, Dir: "/", Args: []string{vmjob.Payload + "/bin/brainbox", "probe", "--json"},
 			Cgroup: groupFor(part{cgroup: vmjob.Own}, root), Seconds: 120,
 		})
-		jobs = append(append(jobs, startJobs(root, who)...), limitJobs(root, who)...)
+		if chosenBy(only, "start") {
+			jobs = append(jobs, startJobs(root, who)...)
+		}
+		if chosenBy(only, "limit") {
+			jobs = append(jobs, limitJobs(root, who)...)
+		}
 		for _, p := range parts {
-			if p.only != "" && p.only != who || p.abi > landlockOf(must) || only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
+			if p.only != "" && p.only != who || p.abi > landlockOf(must) || !chosenBy(only, p.name) {
 				continue
 			}
 			jobs = append(jobs, p.job(root, who, must))
 		}
 	}
 	return jobs
+}
+
+// chosenBy reports whether -only has a part, by its name or by the first word of it. Limits are
+// judged by the starts.
+func chosenBy(only, name string) bool {
+	word, _, _ := strings.Cut(name, "-")
+	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(s string) bool {
+		return s == name || s == word || s == "limit" && name == "start"
+	})
 }
 
 // landlockOf is the Landlock ABI that the words ask for; 0 is none.

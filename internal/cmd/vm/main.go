@@ -47,7 +47,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.cache, "cache", "", "`FOLDER` for packages and images; default brainbox-vm in the user's cache folder")
 	flags.StringVar(&o.mirror, "mirror", "", "`ADDRESS` of a Debian mirror; default that of this machine's apt")
 	flags.StringVar(&o.out, "out", "", "`FOLDER` that the logs are written to; default none")
-	flags.StringVar(&o.only, "only", "", "run only these `PARTS`, separated by commas")
+	flags.StringVar(&o.only, "only", "", "run only these `PARTS`, separated by commas: start, limit, or tests by their name or its first word")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time limit of one machine")
 	flags.IntVar(&o.megabytes, "memory", 3072, "`MEBIBYTES` of a machine")
 	flags.IntVar(&o.cpus, "cpus", 2, "`PROCESSORS` of a machine")

@@ -19,7 +19,7 @@ const tag = "urfave_cli_no_docs"
 
 // shipped are the programs that the tests run (BRAINBOX_TEST_BIN, package integration).
 var shipped = []string{
-	"./cmd/brainbox", "./cmd/brainbox-exec", "./cmd/brainbox-host", "./cmd/brainbox-mcp",
+	"./cmd/brainbox", "./cmd/brainbox-exec", "./cmd/brainbox-host", "./cmd/brainbox-kill", "./cmd/brainbox-mcp",
 	"./integration/victim", "./integration/rejected", "./integration/workerhost", "./integration/visitor",
 }
 

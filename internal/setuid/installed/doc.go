@@ -5,6 +5,9 @@
 //	in := installed.New(t, "brainbox/cmd/brainbox-kill", installed.Policy)
 //	status, out, errs := in.Run(installed.Call{UID: installed.Host, Groups: []uint32{installed.Callers}, Argv: …})
 //
+// BRAINBOX_TEST_BIN names a folder that has the command already, where there is no Go: as in the
+// machines of internal/cmd/vm.
+//
 // # Limits
 //
 // It needs root, and skips without. Processes and everything but /etc and /run are the

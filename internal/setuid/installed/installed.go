@@ -21,6 +21,9 @@ import (
 	"brainbox/internal/needs"
 )
 
+// binVariable names a folder that has the commands already, as for package integration.
+const binVariable = "BRAINBOX_TEST_BIN"
+
 // The users, and the group of those who may execute the commands. Agent is a member of the
 // group Host (contract brainkit §1.6, H4) and not of Callers; Third is in neither.
 const (
@@ -64,12 +67,12 @@ type Installation struct {
 	do    chan func()
 }
 
-// New builds pkg, an import path, without cgo, and installs it. t.Cleanup ends the thread, and
+// New installs pkg, an import path, as [Command] has it. t.Cleanup ends the thread, and
 // with it the machine.
 func New(t *testing.T, pkg, policy string) *Installation {
 	t.Helper()
 	needs.Root(t) // mounts, and processes of other users
-	command := build(t, pkg)
+	command := Command(t, pkg)
 	in := &Installation{pkg: pkg, Bin: "/run/bin/" + path.Base(pkg), Plain: "/run/plain/" + path.Base(pkg), t: t, do: make(chan func())}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
@@ -89,8 +92,18 @@ var built struct {
 	files map[string][]byte
 }
 
-func build(t *testing.T, pkg string, flags ...string) []byte {
+// Command is pkg, an import path, built without cgo: the file of its name in the folder that
+// BRAINBOX_TEST_BIN names, or a new one. Other flags than the usual need Go, and skip without.
+func Command(t *testing.T, pkg string, flags ...string) []byte {
 	t.Helper()
+	if dir := os.Getenv(binVariable); dir != "" && len(flags) == 0 {
+		text, err := os.ReadFile(filepath.Join(dir, path.Base(pkg)))
+		if err != nil {
+			t.Fatalf("%s: %v", binVariable, err)
+		}
+		return text
+	}
+	needs.Program(t, "go")
 	built.Lock()
 	defer built.Unlock()
 	key := strings.Join(append(flags, pkg), " ")
@@ -192,7 +205,7 @@ func (in *Installation) Copy(name string) string {
 // Built is another build of the command in /run/bin, root:Callers with mode 4750.
 func (in *Installation) Built(name string, flags ...string) string {
 	in.t.Helper()
-	text, to := build(in.t, in.pkg, flags...), "/run/bin/"+name
+	text, to := Command(in.t, in.pkg, flags...), "/run/bin/"+name
 	in.Do(func() error { return put(text, to, Callers, 0o750|os.ModeSetuid) })
 	return to
 }
