@@ -99,7 +99,9 @@ func planStep(seed uint64, n int, root bool) step {
 	s.Signal = deadly[r.IntN(len(deadly))]
 	s.Status = pick(r, []weighted{{"soon", 8}, {"slow", 2}, {"closed", 1}, {"none", 1}})
 	for range r.IntN(4) {
-		s.Features = append(s.Features, pick(r, features))
+		if f := pick(r, features); !slices.Contains(s.Features, f) { // --pass-fd takes each once
+			s.Features = append(s.Features, f)
+		}
 	}
 	switch r.IntN(3) {
 	case 0:
