@@ -235,18 +235,14 @@ ctypes.CDLL(None).execve(bin,block(argv),block(env))`, in.Bin, v.pgid())
 			t.Errorf("%s: ended by %v", name, got)
 		}
 	}
-	// Without CAP_SYS_RESOURCE, as in many containers, no limit can be raised: a refusal.
-	status, text, v := run("resource.setrlimit(resource.RLIMIT_NOFILE,(3,3))", usual)
-	if got := status == 0; got != in.RaisesLimits() || !got && (status != 126 || strings.Count(text, "\n") != 1 || !v.alive(t)) {
-		t.Errorf("three files: status %d, %q", status, text)
-	}
+	hostileLimits(t, in, func(prepare string) (int, string, victim) { t.Helper(); return run(prepare, usual) })
 	for _, argv := range []string{`[]`, `[b""]`, `[b"k"]`, `[b"k",b""]`, `[b"k"]+[b"x"]*9000`} {
 		if status, text, v := run("", argv); status != 126 || !v.alive(t) || strings.Count(text, "\n") != 1 {
 			t.Errorf("%s: status %d, %q, want 126 and one line", argv, status, text)
 		}
 	}
 	// The runtime reads the variables of the first start, and of no second one.
-	status, text, v = run("", usual, "GODEBUG=inittrace=1", "GOGC=1", "GOMEMLIMIT=1", "GOTRACEBACK=crash")
+	status, text, v := run("", usual, "GODEBUG=inittrace=1", "GOGC=1", "GOMEMLIMIT=1", "GOTRACEBACK=crash")
 	if status != 0 || strings.Count(text, "init runtime @") != 1 || strings.Contains(text, "init os @") {
 		t.Errorf("GODEBUG: status %d, %q; want the trace of a start that ends before package os", status, text)
 	}
@@ -254,5 +250,30 @@ ctypes.CDLL(None).execve(bin,block(argv),block(env))`, in.Bin, v.pgid())
 	if status, text, v := run("import ctypes; ctypes.CDLL(None).prctl(38,1,0,0,0)", usual); status != 126 ||
 		!strings.Contains(text, "gave no privilege") || !v.alive(t) {
 		t.Errorf("no_new_privs: status %d, %q; want 126 that says so", status, text)
+	}
+}
+
+// hostileLimits: where root can raise limits, those of the caller keep no signal from being
+// sent. Without CAP_SYS_RESOURCE, as in many containers, too small ones are a refusal.
+func hostileLimits(t *testing.T, in *installed.Installation, run func(prepare string) (int, string, victim)) {
+	t.Helper()
+	raises := in.RaisesLimits()
+	t.Logf("root can raise limits: %v", raises)
+	for _, limit := range []string{
+		"RLIMIT_NOFILE,(0,0)", "RLIMIT_NOFILE,(3,3)", "RLIMIT_NOFILE,(8,8)", "RLIMIT_NOFILE,(0,400)", "RLIMIT_FSIZE,(0,0)",
+		"RLIMIT_NPROC,(0,0)", "RLIMIT_NPROC,(1,1)", "RLIMIT_SIGPENDING,(0,0)", "RLIMIT_SIGPENDING,(0,99)",
+		"RLIMIT_STACK,(262144,262144)", "RLIMIT_AS,(2<<30,2<<30)", "RLIMIT_DATA,(512<<20,512<<20)", "RLIMIT_CORE,(0,0)",
+	} {
+		// Python has no name for one of them.
+		status, text, v := run("resource.setrlimit(" + strings.Replace("resource."+limit, "resource.RLIMIT_SIGPENDING", "11", 1) + ")")
+		t.Logf("%s: status %d, %q", limit, status, text)
+		switch {
+		case status == 0:
+			if got := v.endedBy(t); got != syscall.SIGKILL || text != "" {
+				t.Errorf("%s: ended by %v, %q", limit, got, text)
+			}
+		case raises || status != 126 || strings.Count(text, "\n") != 1 || !v.alive(t):
+			t.Errorf("%s: status %d, %q; root can raise limits: %v", limit, status, text, raises)
+		}
 	}
 }
