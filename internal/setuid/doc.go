@@ -16,6 +16,7 @@
 // The caller may stop and end the process while his is its real user id, that is until Drop:
 // nothing that is done before may depend on what follows. Capabilities, the bounding set and
 // no_new_privs belong to a thread: Drop locks the goroutine to its own, which must be the one
-// that executes the program. What the caller could set without privileges and execve(2) keeps
+// that executes the program. With little RLIMIT_AS or RLIMIT_DATA the Go runtime ends before main,
+// and so before [Begin]: with a status of its own, or by a signal. What the caller could set without privileges and execve(2) keeps
 // stays his: nice value, scheduling, processors, cgroup, out-of-memory score.
 package setuid

@@ -37,11 +37,11 @@ type Request struct {
 	// argument, and the program cannot know it (seccomp.Mark).
 	Mark uint64
 
-	Stdio   [3]int // descriptors that become 0, 1 and 2
-	Pass    []Pass // further descriptors the program gets
-	Dir     int    // descriptor of the working directory; 0 means stay
-	Umask   int    // file mode bits that are cleared, as umask(2)
-	Limits  []Limit
+	Stdio  [3]int // descriptors that become 0, 1 and 2
+	Pass   []Pass // further descriptors the program gets
+	Dir    int    // descriptor of the working directory; 0 means stay
+	Umask  int    // file mode bits that are cleared, as umask(2)
+	Limits []Limit
 
 	// FilesLast sets RLIMIT_NOFILE after the self-test, which needs a descriptor: for limits
 	// that may be too small for it, and need no right that the start gives up. With a listener
