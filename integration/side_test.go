@@ -43,6 +43,18 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
+// takeOut removes a word, and reports whether it was there.
+func (s *syncBuffer) takeOut(word string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, after, found := strings.Cut(s.b.String(), word)
+	if found {
+		s.b.Reset()
+		s.b.WriteString(before + after)
+	}
+	return found
+}
+
 // environ is what a start gets: this process's variables, with the folders of the
 // user's configuration and state inside the test's own.
 func environ(t testing.TB, extra ...string) []string {

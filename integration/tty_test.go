@@ -96,7 +96,22 @@ func (p *pty) end(t testing.TB) int {
 	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = p.cmd.Wait()
+	p.drain()
 	return p.cmd.ProcessState.ExitCode()
+}
+
+// drain waits until all that the program wrote has been read: a word behind it, which is taken
+// out again. A terminal whose output a program has stopped does not take it.
+func (p *pty) drain() {
+	const word = "\x00drained\x00"
+	go func() { _, _ = p.slave.WriteString(word) }()
+	for end := time.Now().Add(10 * time.Second); !p.seen.takeOut(word) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		select {
+		case <-p.read:
+			return
+		default:
+		}
+	}
 }
 
 // mode is what stty -g would print.
