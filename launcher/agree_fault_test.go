@@ -3,6 +3,9 @@ package launcher
 import (
 	"fmt"
 	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // disagreement is one operation, and what was said of it.
@@ -34,6 +37,18 @@ func onlyOpen(ops []Operation) []Operation {
 	return list
 }
 
+// forgetsExecute is a fault that can only show where the kernel says whether it would execute.
+const forgetsExecute = "forgets execute"
+
+// asksExecute reports whether it does (AT_EXECVE_CHECK, Linux 6.14): of a folder it says EACCES
+// then, and else that it does not know the flag.
+func asksExecute() bool {
+	root := [...]byte{'/', 0}
+	at := unix.AT_FDCWD
+	_, _, e := unix.Syscall6(unix.SYS_EXECVEAT, uintptr(at), uintptr(unsafe.Pointer(&root[0])), 0, 0, execveCheck, 0)
+	return e != unix.EINVAL
+}
+
 // insideOnly is a fault that can only show in namespaces.
 const insideOnly = "takes a name away from under a mount"
 
@@ -54,7 +69,7 @@ func faultyJudges() map[string]func(*Plan, *Operation, Judgement) Judgement {
 	}
 	return map[string]func(*Plan, *Operation, Judgement) Judgement{
 		"forgets refer":       right("refer"),
-		"forgets execute":     right("execute"),
+		forgetsExecute:        right("execute"),
 		"lets all be read":    allow(func(op *Operation, j Judgement) bool { return op.Op == OpRead && j.Errno != 0 }),
 		"forgets connect_tcp": right("connect_tcp"),
 		"forgets sockets":     allow(func(op *Operation, _ Judgement) bool { return op.Op == OpUnix }),
