@@ -20,7 +20,8 @@
 //
 // # Limits
 //
-// It needs apt-get, dpkg-deb, mkfs.ext4, xz and qemu (hack/vm installs them) and, unless it is
+// brainbox-seccomp is built with cgo: for another architecture than this machine's $CC has to be a
+// compiler for it that finds libseccomp. It needs apt-get, dpkg-deb, mkfs.ext4, xz and qemu (hack/vm installs them) and, unless it is
 // root, fakeroot, or the files in the guest would not be root's. Without KVM every instruction
 // is emulated: a machine takes five minutes, and more where other programs run. The guest has no systemd, no udev, no AppArmor
 // policy and no network but the loopback interface.

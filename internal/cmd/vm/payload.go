@@ -37,6 +37,8 @@ func payload(ctx context.Context, arch, dir, image string, jobs []vmjob.Job) err
 	if err := errors.Join(
 		goBuild(ctx, arch, tag, filepath.Join(dir, "bin"), shipped...),
 		goBuild(ctx, arch, tag+" brainbox_mutation", filepath.Join(dir, "bin", "mutated"), mutated...),
+		goTool(ctx, arch, true, "build", "-trimpath", "-buildvcs=false", "-tags", "netgo osusergo",
+			"-ldflags", "-s -w -linkmode external -extldflags -static", "-o", filepath.Join(dir, "bin")+"/", "./cmd/brainbox-seccomp"),
 		tests(ctx, arch, filepath.Join(dir, "tests"), jobs), sources(ctx, filepath.Join(dir, "src"))); err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func payload(ctx context.Context, arch, dir, image string, jobs []vmjob.Job) err
 
 // goBuild builds static programs for the guest.
 func goBuild(ctx context.Context, arch, tags, to string, packages ...string) error {
-	return goTool(ctx, arch, append([]string{"build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w", "-o", to + "/"}, packages...)...)
+	return goTool(ctx, arch, false, append([]string{"build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w", "-o", to + "/"}, packages...)...)
 }
 
 // tests builds the test binaries that the jobs name.
@@ -65,7 +67,7 @@ func tests(ctx context.Context, arch, to string, jobs []vmjob.Job) error {
 		}
 		done[pkg] = true
 		file := filepath.Join(to, testFile(pkg))
-		if err := goTool(ctx, arch, "test", "-c", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", file, "./"+pkg); err != nil {
+		if err := goTool(ctx, arch, false, "test", "-c", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", file, "./"+pkg); err != nil {
 			return err
 		}
 		if _, err := os.Stat(file); err != nil {
@@ -75,9 +77,15 @@ func tests(ctx context.Context, arch, to string, jobs []vmjob.Job) error {
 	return nil
 }
 
-func goTool(ctx context.Context, arch string, args ...string) error {
+// goTool runs the go command for the guest. With cgo, for another architecture than this
+// machine's, $CC has to be a compiler for it.
+func goTool(ctx context.Context, arch string, cgo bool, args ...string) error {
+	enabled := "CGO_ENABLED=0"
+	if cgo {
+		enabled = "CGO_ENABLED=1"
+	}
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"go"}, args...)...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	cmd.Env = append(os.Environ(), enabled, "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
