@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"brainbox/internal/needs"
 	"brainbox/internal/setuid/installed"
 )
 
@@ -197,6 +198,22 @@ func TestSetuidProgramReadsItsLimits(t *testing.T) {
 		state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 		if !ok || state.ExitStatus() != 0 || out.String() != tt.want {
 			t.Errorf("%s: %v, %q, %q; want %q", name, cmd.ProcessState, out.String(), errs.String(), tt.want)
+		}
+	}
+}
+
+// TestSetuidTimersAreStopped: execve(2) keeps them.
+func TestSetuidTimersAreStopped(t *testing.T) {
+	in := install(t)
+	needs.Program(t, "/usr/bin/python3")
+	const set = `import os,signal,sys
+for which in (0,1,2): signal.setitimer(which,3600)
+os.execv(sys.argv[1],sys.argv[1:])`
+	const read = "import signal; print([signal.getitimer(which)[0]>0 for which in (0,1,2)])"
+	for name, want := range map[string]string{in.Bin: "[False, False, False]\n", "/usr/bin/env": "[True, True, True]\n"} {
+		c := installed.HostCall("/usr/bin/python3", "-c", set, name, "/usr/bin/python3", "-c", read)
+		if status, out, errs := in.Run(c); status != 0 || out != want {
+			t.Errorf("%s: status %d, %q, %q; want %q", name, status, out, errs, want)
 		}
 	}
 }

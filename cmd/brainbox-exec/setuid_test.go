@@ -173,8 +173,11 @@ func TestSetuidProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := strings.Split(strings.TrimSuffix(string(environ), "\x00"), "\x00")
+	path := slices.DeleteFunc([]string{"/usr/local/bin", "/usr/bin", "/bin"}, func(dir string) bool {
+		return unix.Access(dir, unix.F_OK) != nil // is left out
+	})
 	for _, want := range []string{
-		"HOME=/run/vault/10002/home", "TMPDIR=/run/vault/10002/tmp", "USER=agent", "LOGNAME=agent", "PATH=/usr/local/bin:/usr/bin:/bin", "TERM=dumb",
+		"HOME=/run/vault/10002/home", "TMPDIR=/run/vault/10002/tmp", "USER=agent", "LOGNAME=agent", "PATH=" + strings.Join(path, ":"), "TERM=dumb",
 	} {
 		if !slices.Contains(env, want) {
 			t.Errorf("no %q in %q", want, env)
