@@ -94,15 +94,12 @@ func (j *job) build(r *Request, fdOf func(int) int, parent int) error {
 	}
 	j.add(StepUmask, "umask", unix.SYS_UMASK, uintptr(r.Umask))
 	switch {
-	case r.FilesLast && !r.Listener:
-		j.setLimits(r.limits(false))
-		j.descriptors(r, fdOf, 0)
-	case !r.Listener:
+	case !r.Listener && !r.FilesLast:
 		j.setLimits(r.Limits)
 		j.descriptors(r, fdOf, 0)
-	case r.Namespaces != nil:
-		// In the init's table of descriptors: it keeps the listener, and needs nothing that is
-		// put in place here. execve(2) gives the command its own.
+	case !r.Listener || r.Namespaces != nil:
+		// With both in the init's table of descriptors: it keeps the listener, and needs nothing
+		// that is put in place here. execve(2) gives the command its own.
 		j.setLimits(r.limits(false))
 		j.descriptors(r, fdOf, 0)
 	default:
