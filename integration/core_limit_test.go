@@ -25,7 +25,7 @@ func TestNoCoreLimitLeft(t *testing.T) {
 	}
 	r := start("ulimit -c 0")
 	if strings.HasPrefix(string(pattern), "|") {
-		if r.status != 125 || r.out != "" || !strings.Contains(r.err, "brainbox: core: needs a hard RLIMIT_CORE of 1 or more") {
+		if r.status != 125 || r.out != "" || !strings.Contains(r.err, "brainbox: core: a hard RLIMIT_CORE of 1 or more") {
 			t.Errorf("status %d, %q %q", r.status, r.out, r.err)
 		}
 		return

@@ -105,10 +105,20 @@ type CgroupFact struct {
 
 // CoreFact is what keeps core dumps from being turned off for programs of the host as well.
 type CoreFact struct {
-	None  bool // the hard RLIMIT_CORE is 0
-	Raise bool // and CAP_SYS_RESOURCE can raise it, outside a user namespace of the run's own
-	Piped bool // core_pattern names a program, or cannot be read (core(5))
+	None    bool // the hard RLIMIT_CORE is 0
+	Raise   bool // and CAP_SYS_RESOURCE can raise it, outside a user namespace of the run's own
+	Handler CoreHandler
 }
+
+// CoreHandler is who gets core dumps, by the first character of core_pattern (core(5)).
+type CoreHandler int
+
+const (
+	CoreFile    CoreHandler = iota
+	CoreProgram             // '|': one that is started, but for a limit of 1
+	CoreSocket              // '@': one that listens (Linux 6.16), whatever the limit is
+	CoreUnknown             // core_pattern cannot be read
+)
 
 // Critical is a file or folder of brainbox itself: a write grant that holds it would
 // let the program rewrite its own confinement.

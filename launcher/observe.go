@@ -1,7 +1,6 @@
 package launcher
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -149,12 +148,26 @@ func (f *Facts) observeProcess() {
 }
 
 func observeCore() CoreFact {
+	f := CoreFact{Handler: coreHandler(readSmall("/proc/sys/kernel/core_pattern"))}
 	var now unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_CORE, &now) != nil || now.Max != 0 {
-		return CoreFact{}
+	if f.None = unix.Getrlimit(unix.RLIMIT_CORE, &now) == nil && now.Max == 0; f.None {
+		f.Raise = hasCapability(unix.CAP_SYS_RESOURCE)
 	}
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
-	return CoreFact{None: true, Raise: hasCapability(unix.CAP_SYS_RESOURCE), Piped: err != nil || bytes.HasPrefix(pattern, []byte("|"))}
+	return f
+}
+
+// coreHandler reads core_pattern, which ends with a line feed even if it is empty.
+func coreHandler(pattern string) CoreHandler {
+	if pattern == "" {
+		return CoreUnknown
+	}
+	switch pattern[0] {
+	case '|':
+		return CoreProgram
+	case '@':
+		return CoreSocket
+	}
+	return CoreFile
 }
 
 // hasCapability reports whether the calling thread has c in its effective set

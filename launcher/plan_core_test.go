@@ -18,15 +18,22 @@ func TestCoreClause(t *testing.T) {
 		limit  uint64
 	}{
 		{name: "the limit may be set", state: StateEnforced, how: "RLIMIT_CORE 1", limit: 1},
-		{name: "a handler, and the limit may be set", fact: CoreFact{Piped: true}, state: StateEnforced, how: "RLIMIT_CORE 1", limit: 1},
+		{name: "a handler, and the limit may be set", fact: CoreFact{Handler: CoreProgram}, state: StateEnforced, how: "RLIMIT_CORE 1", limit: 1},
 		{name: "none, files", fact: CoreFact{None: true}, state: StateEnforced, how: none},
-		{name: "none, a handler", fact: CoreFact{None: true, Piped: true}, state: StateRefused},
-		{name: "none, a handler, raised", fact: CoreFact{None: true, Piped: true, Raise: true}, state: StateEnforced, how: "RLIMIT_CORE 1", limit: 1},
-		{name: "none, a handler, not to be raised inside", fact: CoreFact{None: true, Piped: true, Raise: true}, inside: true, state: StateRefused},
+		{name: "none, a handler", fact: CoreFact{None: true, Handler: CoreProgram}, state: StateRefused},
+		{name: "none, a handler, raised", fact: CoreFact{None: true, Handler: CoreProgram, Raise: true}, state: StateEnforced, how: "RLIMIT_CORE 1", limit: 1},
+		{name: "none, a handler, not to be raised inside", fact: CoreFact{None: true, Handler: CoreProgram, Raise: true}, inside: true, state: StateRefused},
 		{
-			name: "none, a handler, accepted", fact: CoreFact{None: true, Piped: true},
+			name: "none, a handler, accepted", fact: CoreFact{None: true, Handler: CoreProgram},
 			policy: "[sandbox]\ndegraded = [\"core\"]\n", state: StateOpen,
 		},
+		{name: "a socket", fact: CoreFact{Handler: CoreSocket}, state: StateRefused, limit: 1},
+		{name: "a socket, none", fact: CoreFact{None: true, Handler: CoreSocket}, inside: true, state: StateRefused},
+		{
+			name: "a socket, accepted", fact: CoreFact{Handler: CoreSocket},
+			policy: "[sandbox]\ndegraded = [\"core\"]\n", state: StateOpen, limit: 1,
+		},
+		{name: "unknown", fact: CoreFact{Handler: CoreUnknown}, state: StateRefused, limit: 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := resolve(t, tt.policy)
@@ -43,5 +50,16 @@ func TestCoreClause(t *testing.T) {
 				t.Errorf("limit %+v, want %d", l, tt.limit)
 			}
 		})
+	}
+}
+
+func TestCoreHandler(t *testing.T) {
+	for pattern, want := range map[string]CoreHandler{
+		"core\n": CoreFile, "\n": CoreFile, "/var/%p@x\n": CoreFile, "|/usr/lib/handler %P\n": CoreProgram,
+		"@/run/cores.sock\n": CoreSocket, "@@/run/cores.sock\n": CoreSocket, "": CoreUnknown,
+	} {
+		if got := coreHandler(pattern); got != want {
+			t.Errorf("%q: %d, want %d", pattern, got, want)
+		}
 	}
 }

@@ -128,18 +128,26 @@ func (d *planner) rlimits() {
 
 // core decides the clause of that name and the limit. A hard limit of 0, as ulimit -c 0
 // and systemd's LimitCORE=0 leave it, cannot become coreOff: it keeps files from being written,
-// but not a program that core_pattern names.
+// but not a program that core_pattern names. A socket gets dumps with every limit.
 func (d *planner) core() (c Clause, limit uint64) {
 	c = Clause{Name: "core", State: StateEnforced, Mechanism: "RLIMIT_CORE 1"}
 	limit = coreOff
 	fact := d.facts.Core
 	if fact.None && (d.inside || !fact.Raise) {
 		limit, c.Mechanism = 0, "RLIMIT_CORE 0"
-		if fact.Piped {
+		if fact.Handler == CoreProgram {
 			c.Mechanism, c.State = "", StateRefused
 			c.Requirement = "a hard RLIMIT_CORE of 1 or more, for core_pattern names a program of the host"
 			c.Route = "start brainbox without a hard limit of 0 (LimitCORE=0:1, ulimit -S -c 0), or --allow-degraded core"
 		}
+	}
+	if fact.Handler == CoreSocket || fact.Handler == CoreUnknown {
+		c.Mechanism, c.State = "", StateRefused
+		c.Requirement = "a core_pattern without a socket (@): who listens there gets every dump, whatever RLIMIT_CORE is"
+		if fact.Handler == CoreUnknown {
+			c.Requirement = "a /proc/sys/kernel/core_pattern that can be read: with a socket there no limit turns dumps off"
+		}
+		c.Route = "let root set kernel.core_pattern to a file name or a program, or --allow-degraded core"
 	}
 	return c, limit
 }
