@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"brainbox/internal/spell"
 )
 
 // Error is one thing that is wrong with a policy, and where.
@@ -93,35 +95,11 @@ func nearest(got string, words []string) string {
 		bestDist = 4
 	}
 	for _, w := range words {
-		if d := distance(got, w); d < bestDist {
+		if d := spell.Distance(got, w); d < bestDist {
 			best, bestDist = w, d
 		}
 	}
 	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diag+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // oneOf returns `one of "a", "b"`.

@@ -3,6 +3,8 @@ package rule
 import (
 	"slices"
 	"strings"
+
+	"brainbox/internal/spell"
 )
 
 // The surfaces that the gate itself knows.
@@ -53,7 +55,7 @@ func checkSurface(name string, tools []string) (known bool, err string) {
 	}
 	lower := strings.ToLower(name)
 	for _, d := range directional {
-		if distance(lower, d) <= 2 || strings.HasPrefix(lower, "path") || strings.HasPrefix(lower, "external") {
+		if spell.Distance(lower, d) <= 2 || strings.HasPrefix(lower, "path") || strings.HasPrefix(lower, "external") {
 			return false, "unknown surface; is " + nearest(lower) + " meant?"
 		}
 	}
@@ -63,32 +65,9 @@ func checkSurface(name string, tools []string) (known bool, err string) {
 func nearest(name string) string {
 	best := directional[0]
 	for _, d := range directional {
-		if distance(name, d) < distance(name, best) {
+		if spell.Distance(name, d) < spell.Distance(name, best) {
 			best = d
 		}
 	}
 	return best
-}
-
-// distance counts the single-character edits between two short names.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

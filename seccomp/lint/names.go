@@ -6,6 +6,8 @@ import (
 	"brainbox/seccomp"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"brainbox/internal/spell"
 )
 
 // names judges the names that this architecture does not have.
@@ -103,34 +105,10 @@ func short(names []string) string {
 // nearest returns the name that one or two slips of the pen make of another, or "".
 func nearest(name string, names []string) string {
 	best, at := "", min(2, len(name)/3)+1
-	if len(name) > 64 {
-		return ""
-	}
 	for _, other := range names {
-		if d := distance(name, other); d < at {
+		if d := spell.Distance(name, other); d < at {
 			best, at = other, d
 		}
 	}
 	return best
-}
-
-// distance counts the letters to add, remove or change.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for k := range row {
-		row[k] = k
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for k := range len(b) {
-			change := before
-			if a[i] != b[k] {
-				change++
-			}
-			before = row[k+1]
-			row[k+1] = min(change, row[k]+1, row[k+1]+1)
-		}
-	}
-	return row[len(b)]
 }
