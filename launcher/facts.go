@@ -113,11 +113,12 @@ type CoreFact struct {
 // CoreHandler is who gets core dumps, by the first character of core_pattern (core(5)).
 type CoreHandler int
 
+// Who there can be.
 const (
-	CoreFile    CoreHandler = iota
-	CoreProgram             // '|': one that is started, but for a limit of 1
-	CoreSocket              // '@': one that listens (Linux 6.16), whatever the limit is
-	CoreUnknown             // core_pattern cannot be read
+	CoreFile    CoreHandler = iota // nobody: a file is written
+	CoreProgram                    // '|': one that is started, but for a limit of 1
+	CoreSocket                     // '@': one that listens (Linux 6.16), whatever the limit is
+	CoreUnknown                    // core_pattern cannot be read
 )
 
 // Critical is a file or folder of brainbox itself: a write grant that holds it would

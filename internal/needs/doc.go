@@ -13,7 +13,7 @@
 // BRAINBOX_TEST_MUST_RUN is a list of words, separated by commas or spaces. A
 // need that is on the list and is not met fails the test. The words are
 //
-//	landlock:N kernel seccomp notify userns netns root user cgroup-kill
+//	landlock:N kernel seccomp notify userns netns root user sys-resource cgroup-kill
 //	cgroup-memory overlay casefold btrfs ext4 xfs vfat fuse tty bwrap git node
 //	npm cc cargo runc crun strace gdb programs registry
 //

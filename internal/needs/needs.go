@@ -41,6 +41,9 @@ func Root(t testing.TB) { t.Helper(); need(t, wordRoot, tryRoot) }
 // User asks to run with another effective uid than 0.
 func User(t testing.TB) { t.Helper(); need(t, wordUser, tryUser) }
 
+// SysResource asks for CAP_SYS_RESOURCE, with which hard limits can be raised (setrlimit(2)).
+func SysResource(t testing.TB) { t.Helper(); need(t, wordSysResource, trySysResource) }
+
 // CgroupKill asks for a cgroup v2 hierarchy in which this process may make a
 // group that has the file cgroup.kill (Linux 5.14, cgroups(7)).
 func CgroupKill(t testing.TB) { t.Helper(); need(t, wordCgroupKill, tryCgroup("cgroup.kill")) }

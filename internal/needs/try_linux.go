@@ -69,6 +69,18 @@ func tryKernel() error {
 	return nil
 }
 
+func trySysResource() error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var have [2]unix.CapUserData
+	if err := unix.Capget(&head, &have[0]); err != nil {
+		return err
+	}
+	if have[0].Permitted&(1<<unix.CAP_SYS_RESOURCE) == 0 {
+		return errors.New("no CAP_SYS_RESOURCE")
+	}
+	return nil
+}
+
 // trySeccomp asks to load a filter at the null address: the kernel looks at
 // the flags first and answers EFAULT when it would have loaded one.
 func trySeccomp() error { return tryFilter(0) }

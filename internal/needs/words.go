@@ -21,6 +21,7 @@ const (
 	wordNetns        = "netns"
 	wordRoot         = "root"
 	wordUser         = "user"
+	wordSysResource  = "sys-resource"
 	wordCgroupKill   = "cgroup-kill"
 	wordCgroupMemory = "cgroup-memory"
 	wordOverlay      = "overlay"
@@ -38,7 +39,7 @@ const (
 // plainWords are the words without a number that are no tool.
 func plainWords() []string {
 	return []string{
-		wordKernel, wordSeccomp, wordNotify, wordUserns, wordNetns, wordRoot, wordUser,
+		wordKernel, wordSeccomp, wordNotify, wordUserns, wordNetns, wordRoot, wordUser, wordSysResource,
 		wordCgroupKill, wordCgroupMemory, wordOverlay, wordCasefold, wordBtrfs,
 		wordExt4, wordXFS, wordVFAT, wordFUSE, wordTTY, wordPrograms, wordRegistry,
 	}

@@ -55,9 +55,7 @@ func TestRoom(t *testing.T) {
 // TestBeginRaises in a process of its own: with CAP_SYS_RESOURCE every limit is enough for our
 // own work, however tight it was, and what is returned is what it was.
 func TestBeginRaises(t *testing.T) {
-	if permitted()&(1<<unix.CAP_SYS_RESOURCE) == 0 {
-		t.Skip("no CAP_SYS_RESOURCE: no limit can be raised")
-	}
+	needs.SysResource(t)
 	if !needs.InChild(t) {
 		return
 	}
